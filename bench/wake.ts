@@ -48,7 +48,7 @@ const engine = `
 
 const data = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
 mkdirSync(join(data, 'volumes/userdata/models/stub'), { recursive: true })
-writeFileSync(join(data, 'volumes/userdata/models/stub/model.gguf'), 'GGUF')
+writeFileSync(join(data, 'volumes/userdata/models/stub/model.gguf'), 'GGUF'.padEnd(64))
 // A shell records the time first, because Node takes longer to start than everything measured here. The shell itself
 // takes time to start, too. A second shell in its place shows how much, and the process began that much before the
 // first recorded time.

@@ -1,6 +1,7 @@
 /**
  * Condenses the OpenAPI documents of a real API server into src/resources/facts/core-facts.json: which fields
- * Kubernetes' own kinds have and how their lists and maps merge. Facts only, no descriptions.
+ * Kubernetes' own kinds have and how their lists and maps merge. What the documents say about them in words goes into
+ * core-words.json beside it.
  *
  *     KUBEBUILDER_ASSETS=<folder with etcd and kube-apiserver> node scripts/condense-openapi.ts
  *     node scripts/condense-openapi.ts --server https://HOST:PORT --token TOKEN [--ca FILE]
@@ -10,7 +11,8 @@ import { request } from 'node:https'
 import { parseArgs } from 'node:util'
 import { coreKinds } from '../src/resources/all-kinds.ts'
 import { apiVersionOf } from '../src/resources/kind.ts'
-import { condense, factsText } from './condensed-facts.ts'
+import { metricsGroup } from '../src/resources/resource-metrics.ts'
+import { condense, condenseWords, factsText, wordsText } from './condensed-facts.ts'
 import { startRealControlPlane } from '../tests/kubernetes/real-control-plane.ts'
 
 /** Types of requests and answers that are not among the kinds of a cluster. */
@@ -22,7 +24,9 @@ const besideKinds = [
   'autoscaling/v1/Scale',
   'policy/v1/Eviction',
 ]
-const roots = [...coreKinds.map((kind) => `${apiVersionOf(kind)}/${kind.kind}`), ...besideKinds]
+// A server of its own has the metrics, and its documents are not among those of Kubernetes.
+const described = coreKinds.filter(({ group }) => group !== metricsGroup)
+const roots = [...described.map((kind) => `${apiVersionOf(kind)}/${kind.kind}`), ...besideKinds]
 /** The paths of the documents that describe these types, such as `api/v1` and `apis/apps/v1`. */
 const groupVersions = new Set(
   roots.map((root) => {
@@ -63,8 +67,10 @@ async function fromOwnServer(): Promise<void> {
 async function writeFacts(address: Address): Promise<void> {
   const documents = []
   for (const path of groupVersions) documents.push(await getJson(address, `/openapi/v3/${path}`))
-  const file = new URL('../src/resources/facts/core-facts.json', import.meta.url)
-  writeFileSync(file, factsText(condense(documents, roots)))
+  const folder = new URL('../src/resources/facts/', import.meta.url)
+  const facts = condense(documents, roots)
+  writeFileSync(new URL('core-facts.json', folder), factsText(facts))
+  writeFileSync(new URL('core-words.json', folder), wordsText(condenseWords(documents, facts)))
 }
 
 function getJson({ server, token, ca }: Address, path: string): Promise<unknown> {

@@ -1,3 +1,4 @@
+import type { TypeWords, Words } from '../src/resources/facts/core-words.ts'
 import type { Facts, FieldFacts, LongFieldFacts, TypeFacts } from '../src/resources/facts/facts-format.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -10,11 +11,7 @@ const scalars: Readonly<Record<string, string>> = {
 
 /** The types that can be reached from `roots` (such as `v1/Pod`), in the short form of the facts. */
 export function condense(documents: readonly unknown[], roots: readonly string[]): Facts {
-  const schemas = new Map<string, Json>()
-  for (const document of documents) {
-    const components = asObject(asObject(document)['components'])
-    for (const [name, schema] of Object.entries(asObject(components['schemas']))) schemas.set(name, asObject(schema))
-  }
+  const schemas = schemasIn(documents)
   const kinds: Record<string, string> = {}
   const types: Record<string, TypeFacts> = {}
   const waiting: string[] = []
@@ -32,13 +29,41 @@ export function condense(documents: readonly unknown[], roots: readonly string[]
   return { kinds: sorted(kinds), types: sorted(types) }
 }
 
+/** What the documents say about the types of the facts and their fields. */
+export function condenseWords(documents: readonly unknown[], { types }: Facts): Words {
+  const schemas = schemasIn(documents)
+  const words = Object.keys(types).map((name) => [name, typeWords(schemas.get(name) ?? {})] as const)
+  return Object.fromEntries(words.filter(([, said]) => Object.keys(said).length > 0))
+}
+
+function typeWords(schema: Json): TypeWords {
+  const fields = Object.entries(asObject(schema['properties'])).sort(byName)
+  const said = [['', schema] as const, ...fields].map(([name, part]) => [name, asObject(part)['description']] as const)
+  return Object.fromEntries(said.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+}
+
+function schemasIn(documents: readonly unknown[]): Map<string, Json> {
+  const schemas = new Map<string, Json>()
+  for (const document of documents) {
+    const components = asObject(asObject(document)['components'])
+    for (const [name, schema] of Object.entries(asObject(components['schemas']))) schemas.set(name, asObject(schema))
+  }
+  return schemas
+}
+
 /** The facts as text with one type per line, so that the changes of a newer Kubernetes are readable. */
 export function factsText({ kinds, types }: Facts): string {
-  const lines = (table: Readonly<Record<string, unknown>>) =>
-    Object.entries(table)
-      .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
-      .join(',\n')
   return `{"kinds":{\n${lines(kinds)}},\n"types":{\n${lines(types)}}}\n`
+}
+
+export function wordsText(words: Words): string {
+  return `{\n${lines(words)}}\n`
+}
+
+function lines(table: Readonly<Record<string, unknown>>): string {
+  return Object.entries(table)
+    .map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
+    .join(',\n')
 }
 
 function typeNamed(schemas: ReadonlyMap<string, Json>, root: string): string {

@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { builtEngine } from '../bin/built-engine.mjs'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 export const pinnedNode = join(root, 'node_modules/node/bin/node')
@@ -25,15 +26,26 @@ export function installIfNeeded() {
   writeFileSync(stamp, wanted)
 }
 
-/** Builds the chat page unless the last build is newer than all of its sources. */
+/** Builds the chat page and the console, each unless its last build is newer than all of its sources. */
 export function buildPageIfNeeded() {
-  const built = join(root, 'web/dist/index.html')
-  const sources = ['web/src', 'web/index.html', 'web/vite.config.ts', 'package-lock.json'].map((path) =>
-    join(root, path),
-  )
-  if (existsSync(built) && Math.max(...sources.map(newest)) <= statSync(built).mtimeMs) return
-  console.log('Building the chat page…')
-  run(pinnedNode, [join(root, 'node_modules/vite/bin/vite.js'), 'build', 'web', '--logLevel', 'warn'])
+  buildIfNeeded('the chat page', 'web', ['web/src', 'web/index.html', 'web/vite.config.ts'])
+  // It shares some of the chat page's sources, and takes the shapes of what it is sent from the server's.
+  const shared = ['web/src/view', 'web/src/protocol', 'web/src/styles', 'src/management/console/console-shapes.ts']
+  const own = ['src', 'index.html', 'vite.config.ts'].map((name) => join('web/console', name))
+  buildIfNeeded('the console', 'web/console', [...own, ...shared])
+}
+
+function buildIfNeeded(what, folder, sources) {
+  const built = join(root, folder, 'dist/index.html')
+  const newestSource = Math.max(...[...sources, 'package-lock.json'].map((path) => newest(join(root, path))))
+  if (existsSync(built) && newestSource <= statSync(built).mtimeMs) return
+  console.log(`Building ${what}…`)
+  run(pinnedNode, [join(root, 'node_modules/vite/bin/vite.js'), 'build', folder, '--logLevel', 'warn'])
+}
+
+/** Builds the engine's program unless the last build is newer than all of its sources. */
+export function buildEngineIfNeeded() {
+  if (builtEngine() === undefined) run(pinnedNode, [join(root, 'scripts/build-engine.ts')])
 }
 
 function newest(path) {

@@ -1,11 +1,12 @@
 // `npm start -- FLAGS`: installs and builds what is missing, then runs `sluice up FLAGS`.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { buildPageIfNeeded, installIfNeeded, pinnedNode, root } from './install.mjs'
+import { buildEngineIfNeeded, buildPageIfNeeded, installIfNeeded, pinnedNode, root } from './install.mjs'
 
 try {
   installIfNeeded()
   buildPageIfNeeded()
+  buildEngineIfNeeded()
 } catch (error) {
   console.error(error.message)
   process.exit(1)

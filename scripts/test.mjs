@@ -1,50 +1,76 @@
-// `npm test [unit|contract|integration|kubernetes …]`: installs what is missing and runs every suite.
-// The last line counts checks and tests over all of them: `N passed, N failed, N skipped`.
+// `npm test [unit|contract|browser|integration|kubernetes …]`: installs what is missing and runs every suite.
+// It ends with what failed, and a line that counts checks and tests over all of them: `N passed, N failed, N skipped`.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
-import { buildPageIfNeeded, installIfNeeded, pinnedNode, root } from './install.mjs'
+import { delimiter, join, relative } from 'node:path'
+import { buildEngineIfNeeded, buildPageIfNeeded, installIfNeeded, pinnedNode, root } from './install.mjs'
+import { installPythonClients } from './python-clients.mjs'
 
 const bin = join(root, 'node_modules/.bin')
 const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
 const totals = { passed: 0, failed: 0, skipped: 0 }
+const failures = []
 const asked = process.argv.slice(2)
 
 installIfNeeded()
 buildPageIfNeeded()
-if (asked.length === 0 || asked.some((name) => name !== 'kubernetes')) installTestPrograms()
-if (asked.length === 0 || asked.includes('integration')) fetchTestModel()
+buildEngineIfNeeded()
+if (asked.length === 0 || asked.some((name) => name !== 'kubernetes')) install(missingTestPrograms())
+if (asked.includes('kubernetes')) install(missingNodePrograms())
+if (asked.length === 0 || asked.some((name) => ['browser', 'integration', 'kubernetes'].includes(name)))
+  fetchTestModel()
+// It waits for a network more than for the machine, so other work goes on meanwhile.
+const pythonClients = asked.length === 0 || asked.includes('integration') ? preparePythonClients() : undefined
 
 if (asked.length === 0) {
-  check('types', 'tsc', ['--noEmit', '-p', 'tsconfig.json'])
-  check('types of the page', 'tsc', ['--noEmit', '-p', 'web/tsconfig.json'])
-  check('lint', 'oxlint', ['--type-aware', '--deny-warnings'])
-  check('format', 'prettier', ['--check', '--log-level', 'warn', '.'])
+  await Promise.all([
+    check('types', 'tsc', ['--noEmit', '-p', 'tsconfig.json']),
+    check('types of the page', 'tsc', ['--noEmit', '-p', 'web/tsconfig.json']),
+    check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
+    check('format', 'prettier', ['--check', '--log-level', 'warn', '.']),
+  ])
 }
-if (asked.length > 0) for (const project of asked) await suites([project])
-else {
-  // Unit tests keep all cores busy. The others wait for servers most of the time, one test after the other.
-  await suites(['unit'])
-  await suites(['integration', 'contract'])
+if (asked.length > 0) {
+  await pythonClients
+  await suites([asked])
+} else {
+  // Unit tests keep all cores busy. The others wait for servers most of the time.
+  await suites([['unit']])
+  await pythonClients
+  // A browser ends its connections when a network comes or goes, as it does in the integration tests.
+  await suites([['browser', 'integration'], ['contract']])
 }
 
+for (const failure of failures) console.log(`\nFAILED  ${failure}`)
 console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
 process.exit(totals.failed > 0 ? 1 : 0)
 
-function check(name, program, args) {
-  const result = spawnSync(join(bin, program), args, { cwd: root, env, stdio: 'inherit' })
-  const passed = result.status === 0
-  totals[passed ? 'passed' : 'failed'] += 1
-  console.log(`${passed ? 'ok' : 'FAILED'}  ${name}`)
+/** Its output is shown when it has ended, because others run at the same time. */
+async function check(name, program, args) {
+  const child = spawn(join(bin, program), args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = []
+  child.stdout.on('data', (chunk) => output.push(chunk))
+  child.stderr.on('data', (chunk) => output.push(chunk))
+  const [status] = await once(child, 'close')
+  totals[status === 0 ? 'passed' : 'failed'] += 1
+  if (status !== 0) failures.push(name)
+  process.stdout.write(Buffer.concat(output))
+  console.log(`${status === 0 ? 'ok' : 'FAILED'}  ${name}`)
 }
 
-/** Runs projects at the same time. The output of the first is shown live, that of the others when all have ended. */
-async function suites(projects) {
+/**
+ * Runs rows of projects at the same time, each row one after the other. The output of the first row is shown live, that
+ * of the others when all have ended.
+ */
+async function suites(rows) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
-  await Promise.all(projects.map((project, index) => suite(project, folder, index > 0)))
-  for (const project of projects.slice(1)) process.stdout.write(readFileSync(join(folder, `${project}.log`)))
+  const inTurn = async (projects, later) => {
+    for (const project of projects) await suite(project, folder, later)
+  }
+  await Promise.all(rows.map((projects, index) => inTurn(projects, index > 0)))
+  for (const project of rows.slice(1).flat()) process.stdout.write(readFileSync(join(folder, `${project}.log`)))
   rmSync(folder, { recursive: true, force: true })
 }
 
@@ -61,21 +87,34 @@ async function suite(project, folder, later) {
   if (output !== undefined) closeSync(output)
   if (!existsSync(report)) {
     totals.failed += 1
+    failures.push(`${project}: ended with ${status} and without a report`)
     return
   }
   const counts = JSON.parse(readFileSync(report, 'utf8'))
   totals.passed += counts.numPassedTests
   totals.failed += counts.numFailedTests
   totals.skipped += counts.numPendingTests + counts.numTodoTests
+  failures.push(...failuresIn(project, counts.testResults))
   // A file that cannot be loaded, or an error outside a test, makes the run fail without a failed test.
   if (status !== 0 && counts.numFailedTests === 0) totals.failed += 1
 }
 
-/**
- * Installs a browser for the end-to-end tests and the programs that Pod networks need from Debian's packages, if we
- * may. Without them, those tests are skipped by name.
- */
-function installTestPrograms() {
+/** Each test that failed, and each file that failed without one, with the beginning of what it said. */
+function failuresIn(project, files) {
+  return files.flatMap((file) => {
+    const name = `${project}: ${relative(root, file.name)}`
+    const failed = file.assertionResults.filter((test) => test.status === 'failed')
+    if (failed.length === 0) return file.status === 'failed' ? [`${name}\n${beginning(file.message)}`] : []
+    return failed.map((test) => `${name} > ${test.fullName}\n${test.failureMessages.map(beginning).join('\n')}`)
+  })
+}
+
+function beginning(message) {
+  return message.split('\n').slice(0, 12).join('\n').slice(0, 2_000)
+}
+
+/** A browser for the end-to-end tests, the programs that Pod networks need, and those that people use Sluice with. */
+function missingTestPrograms() {
   const missing = []
   if (!['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].some((path) => existsSync(path)))
     missing.push('chromium', 'fonts-liberation')
@@ -83,6 +122,28 @@ function installTestPrograms() {
   if (!onPath('nft')) missing.push('nftables')
   if (!onPath('ip')) missing.push('iproute2')
   if (!onPath('pasta')) missing.push('passt')
+  if (!onPath('zsh')) missing.push('zsh')
+  if (!onPath('fish')) missing.push('fish')
+  if (spawnSync('python3', ['-m', 'pip', '--version']).status !== 0) missing.push('python3-pip')
+  return missing
+}
+
+/** What a node of a real Kubernetes runs containers with. */
+function missingNodePrograms() {
+  if (!existsSync(join(process.env.KUBEBUILDER_ASSETS ?? '', 'kubelet'))) return []
+  const programs = {
+    containerd: 'containerd',
+    runc: 'runc',
+    iptables: 'iptables',
+    ip: 'iproute2',
+    conntrack: 'conntrack',
+  }
+  const missing = Object.entries(programs).flatMap(([program, name]) => (onPath(program) ? [] : [name]))
+  return existsSync('/usr/lib/cni/bridge') ? missing : [...missing, 'containernetworking-plugins']
+}
+
+/** Installs programs from Debian's packages, if we may. Without them, tests that need them are skipped by name. */
+function install(missing) {
   if (missing.length === 0 || process.getuid?.() !== 0 || !onPath('apt-get')) return
   console.log(`Installing ${missing.join(', ')} for the tests…`)
   const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }
@@ -101,4 +162,11 @@ function fetchTestModel() {
     stdio: 'inherit',
   })
   if (result.status !== 0) console.log('SmolLM2 could not be fetched: the tests that need it are skipped.')
+}
+
+/** Installs the Python libraries that ask models in the tests, once per machine. */
+async function preparePythonClients() {
+  const failure = await installPythonClients()
+  if (failure !== undefined)
+    console.log(`The Python libraries could not be installed: the tests that need them are skipped. ${failure}`)
 }

@@ -1,4 +1,4 @@
-// Prints docs/errors.md from the catalog: `node scripts/write-error-docs.ts > docs/errors.md`.
+// Prints docs/reference/errors.md from the catalog: `node scripts/write-error-docs.ts > docs/reference/errors.md`.
 import { errorCatalog } from '../src/foundation/error-catalog.ts'
 
 console.log(`# Errors

@@ -17,6 +17,7 @@ const mayImport: Record<string, readonly string[]> = {
   operator: ['cluster', 'resources'],
   autoscaler: ['cluster', 'resources'],
   traffic: ['cluster', 'resources'],
+  usage: ['cluster', 'resources'],
   relay: [],
   gateway: ['traffic', 'relay', 'resources'],
   exposure: ['relay', 'cluster', 'resources'],
@@ -33,6 +34,7 @@ const mayImport: Record<string, readonly string[]> = {
     'operator',
     'autoscaler',
     'traffic',
+    'usage',
     'relay',
     'gateway',
     'exposure',
@@ -48,6 +50,7 @@ const mayImport: Record<string, readonly string[]> = {
  * its row in the docs.
  */
 const foundation = [
+  'built-page.ts',
   'clock.ts',
   'error-catalog.ts',
   'errors.ts',

@@ -79,8 +79,8 @@ describe('the chart', () => {
   })
 })
 
-describe('docs/kubernetes.md', () => {
-  const page = readFileSync(join(root, 'docs/kubernetes.md'), 'utf8')
+describe('docs/how-to/kubernetes.md', () => {
+  const page = readFileSync(join(root, 'docs/how-to/kubernetes.md'), 'utf8')
 
   it('names values that there are', () => {
     const table = page.split('## Values')[1]?.split('\n## ')[0] ?? ''

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 // what may import what.
 
 const root = join(import.meta.dirname, '..')
-const folders = ['src', 'tests', 'bench', 'scripts', 'bin', 'web/src']
+const folders = ['src', 'tests', 'bench', 'scripts', 'bin', 'web/src', 'web/console/src']
 const files = folders.flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(?:ts|tsx|mjs)$/.test(name))

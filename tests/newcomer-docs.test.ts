@@ -11,10 +11,12 @@ const paths = quoted
   .filter((word) => /^(?:src|tests|docs|bench|scripts|charts|web)\/[\w./-]+$/.test(word))
   .filter((word) => !word.includes('ROOM'))
 
-describe('docs/architecture.md', () => {
+describe('docs/explanation/architecture.md', () => {
   it('shows newcomers to folders and files that are there', () => {
     const table =
-      readFileSync(join(root, 'docs/architecture.md'), 'utf8').split('### Where it is')[1]?.split('\n## ')[0] ?? ''
+      readFileSync(join(root, 'docs/explanation/architecture.md'), 'utf8')
+        .split('### Where it is')[1]
+        ?.split('\n## ')[0] ?? ''
     const shown = [...table.matchAll(/`([a-z-]+(?:\/[a-z.-]+)*)`/g)].map((match) => match[1] ?? '')
     const places = shown.filter((name) => name.includes('/'))
     expect(places.length).toBeGreaterThan(20)
@@ -22,7 +24,7 @@ describe('docs/architecture.md', () => {
   })
 
   it('leaves no folder of the API server out', () => {
-    const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
+    const page = readFileSync(join(root, 'docs/explanation/architecture.md'), 'utf8')
     const folders = readdirSync(join(root, 'src/apiserver'), { withFileTypes: true }).filter((entry) =>
       entry.isDirectory(),
     )

@@ -30,7 +30,7 @@ export interface PolicySettings {
 type MakePolicy = (trace: Trace, settings: PolicySettings) => Policy
 
 /** Sluice's own policy: the same `decide`, with the same history. */
-const sluice: MakePolicy = ({ targetRequests, maxReplicas }, { idleWindowSeconds, scaleDownDelaySeconds }) => {
+export const sluice: MakePolicy = ({ targetRequests, maxReplicas }, { idleWindowSeconds, scaleDownDelaySeconds }) => {
   const history = new DemandHistory()
   const [idleWindowMs, scaleDownDelayMs] = [idleWindowSeconds * 1000, scaleDownDelaySeconds * 1000]
   const settings = { minReplicas: 0, maxReplicas, targetRequests, idleWindowMs, scaleDownDelayMs }

@@ -24,13 +24,19 @@ interface SimulatedPod {
 
 /**
  * Replays a trace second by second with a policy. A Pod that is scaled down finishes its requests, and is taken back if
- * it is needed again before that.
+ * it is needed again before that. `watch` is told what there is at the end of each second.
  */
-export function simulate(trace: Trace, policy: Policy, coldStartSeconds: number): Outcome {
+export function simulate(
+  trace: Trace,
+  policy: Policy,
+  coldStartSeconds: number,
+  watch?: (seen: Observation) => void,
+): Outcome {
   const world = new World(trace, coldStartSeconds)
   for (let at = 1; at <= trace.seconds; at++) {
     world.advance(at)
     if (at % policy.everySeconds === 0) world.scale(policy.replicas(world.observe(at)), at)
+    watch?.(world.observe(at))
   }
   return world.finish()
 }

@@ -13,6 +13,8 @@ export async function startServedModel(file: string, threads: number) {
   const url = await addressOf(child.stderr)
   await untilReady(url)
   return {
+    url,
+    pid: child.pid ?? 0,
     /** The tokens of all requests together, from the first token of any to the last token of any. */
     async tokensPerSecond(requests: number, tokens: number): Promise<number> {
       const times = await Promise.all(Array.from({ length: requests }, () => timeStream(url, tokens + 1)))

@@ -3,7 +3,7 @@ import { artefactTime, program } from './repository.ts'
 
 /** What the program consists of besides itself, as CycloneDX (1.6) has it: names, versions, licences and checksums. */
 export function billOfMaterials(): object {
-  const folders = foldersOf(Object.keys(program.dependencies), { everywhere: true })
+  const folders = foldersOf(Object.keys(program.dependencies), () => true)
   const components = new Map([...folders].map((folder) => componentIn(folder)).map((part) => [part['bom-ref'], part]))
   const own = purlOf(program.name, program.version)
   return {

@@ -1,41 +1,50 @@
 /**
- * Writes the container images of Sluice, for this machine's architecture, without any container engine:
+ * Writes the container images of Sluice without any container engine, for this machine's architecture, and for those
+ * whose parts were fetched (`fetch-platform.ts`):
  *
- *     node scripts/artefacts/build-image.ts dist/sluice-0.1.0-amd64.oci.tar
+ *     node scripts/artefacts/build-image.ts dist/sluice-0.1.0.oci.tar [FETCHED...]
  *
  * `sluice/sluice` is every role and command; `sluice/llama-cpp` has llama.cpp besides and is the engine of that name.
  * The libraries below Node are this machine's. Load it with
- * `skopeo copy oci-archive:FILE:sluice/sluice:VERSION docker://…`.
+ * `skopeo copy --all oci-archive:FILE:sluice/sluice:VERSION docker://…`.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { engineLayer, engineLibraries, nodeLayer, programLayer, systemLayer } from './image-layers.ts'
-import { ociArchive, packLayer } from './oci-image.ts'
-import { program, root } from './repository.ts'
+import { dirname } from 'node:path'
+import { buildEngine } from '../build-engine.ts'
+import { engineLayer, nodeLayer, programLayer, systemLayer } from './image-layers.ts'
+import { type NewImage, ociArchive, packLayer } from './oci-image.ts'
+import { type Platform, fetchedPlatform, thisMachine } from './platform.ts'
+import { program } from './repository.ts'
 
-/** As container engines call it. */
-export const architecture = process.arch === 'x64' ? 'amd64' : process.arch
+export async function buildImage(file: string, platforms: readonly Platform[]): Promise<void> {
+  await buildEngine()
+  const builds = await Promise.all(
+    platforms.map(async (platform) => ({ architecture: platform.architecture, images: await imagesFor(platform) })),
+  )
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, ociArchive(builds))
+}
 
-export function buildImage(file: string): void {
-  const node = join(root, 'node_modules/node/bin/node')
-  const system = packLayer(systemLayer([node, ...engineLibraries()]))
-  const layers = [system, packLayer(nodeLayer(node)), packLayer(programLayer())]
+async function imagesFor(platform: Platform): Promise<readonly NewImage[]> {
+  const trees = [systemLayer(platform), nodeLayer(platform), programLayer(platform)]
+  const engineTree = packLayer(engineLayer(platform))
+  const layers = await Promise.all(trees.map(packLayer))
   const run = ['/usr/bin/node', '--max-semi-space-size=8', '/opt/sluice/bin/sluice.mjs']
-  const images = [
+  return [
     { name: `sluice/sluice:${program.version}`, description: program.description, entrypoint: run, layers },
     {
       name: `sluice/llama-cpp:${program.version}`,
       description: 'llama.cpp behind the OpenAI API: the engine LlamaCpp of Sluice.',
       entrypoint: [...run, 'serve'],
-      layers: [...layers, packLayer(engineLayer())],
+      // As bin/sluice has it: weights are written to large pages, which a model is awake sooner with.
+      env: ['GLIBC_TUNABLES=glibc.malloc.hugetlb=1'],
+      layers: [...layers, await engineTree],
     },
   ]
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, ociArchive(images, architecture))
 }
 
-const [, script, file] = process.argv
+const [, script, file, ...fetched] = process.argv
 if (script === import.meta.filename) {
   if (file === undefined) throw new Error('name the file to write')
-  buildImage(file)
+  await buildImage(file, [thisMachine(), ...fetched.map(fetchedPlatform)])
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { FileTree } from './file-tree.ts'
 import { imageUser } from './image-layers.ts'
 import { artefactTime, program } from './repository.ts'
@@ -11,6 +12,8 @@ export interface NewImage {
   readonly description: string
   readonly entrypoint: readonly string[]
   readonly layers: readonly Layer[]
+  /** Variables besides those of every image, as `NAME=value`. */
+  readonly env?: readonly string[]
 }
 
 export interface Layer {
@@ -21,40 +24,71 @@ export interface Layer {
 }
 
 const media = 'application/vnd.oci.image'
+/**
+ * Where the chart looks for images unless it is told otherwise: a node that imported the file needs no registry. Names
+ * without a registry are not found there.
+ */
+const chartRegistry = 'registry.local-1.localhost'
 const created = new Date(artefactTime * 1000).toISOString()
 
-export function packLayer(tree: FileTree): Layer {
+export async function packLayer(tree: FileTree): Promise<Layer> {
   const plain = tarArchive(tree, artefactTime)
-  const packed = gzipSync(plain, { level: 6 })
+  // Beside others, on another core.
+  const packed = await promisify(gzip)(plain, { level: 6 })
   return { digest: digestOf(packed), plainDigest: digestOf(plain), packed }
 }
 
-/** An OCI layout as one archive, which every container engine takes. Layers that images share are in it once. */
-export function ociArchive(images: readonly NewImage[], architecture: string): Buffer {
+/** The images of one kind of machine. */
+export interface ImagesOf {
+  readonly architecture: string
+  readonly images: readonly NewImage[]
+}
+
+interface Descriptor {
+  readonly mediaType: string
+  readonly digest: string
+  readonly size: number
+}
+
+/**
+ * An OCI layout as one archive, which every container engine takes. Layers that images share are in it once. Of an
+ * image for several kinds of machine there is an index, from which each machine takes its own.
+ */
+export function ociArchive(builds: readonly ImagesOf[]): Buffer {
   const tree = new FileTree().addText('oci-layout', '{"imageLayoutVersion":"1.0.0"}')
   const blobs = new Map<string, Buffer>()
-  const add = (content: Buffer, mediaType: string) => {
+  const add = (content: Buffer, mediaType: string): Descriptor => {
     const digest = digestOf(content)
     blobs.set(digest, content)
     return { mediaType, digest, size: content.length }
   }
-  const manifests = images.map((image) => {
-    const { name } = image
-    const layers = image.layers.map(({ packed }) => add(packed, `${media}.layer.v1.tar+gzip`))
-    const config = add(json(configOf(image, architecture)), `${media}.config.v1+json`)
-    const manifest = { schemaVersion: 2, mediaType: `${media}.manifest.v1+json`, config, layers }
-    return {
-      ...add(json(manifest), `${media}.manifest.v1+json`),
-      platform: { os: 'linux', architecture },
-      annotations: { 'org.opencontainers.image.ref.name': name, 'io.containerd.image.name': name },
+  const byName = new Map<string, Descriptor[]>()
+  for (const { architecture, images } of builds) {
+    for (const image of images) {
+      const layers = image.layers.map(({ packed }) => add(packed, `${media}.layer.v1.tar+gzip`))
+      const config = add(json(configOf(image, architecture)), `${media}.config.v1+json`)
+      const manifest = { schemaVersion: 2, mediaType: `${media}.manifest.v1+json`, config, layers }
+      const descriptor = { ...add(json(manifest), manifest.mediaType), platform: { os: 'linux', architecture } }
+      byName.set(image.name, [...(byName.get(image.name) ?? []), descriptor])
     }
-  })
-  tree.addText('index.json', json({ schemaVersion: 2, mediaType: `${media}.index.v1+json`, manifests }).toString())
+  }
+  const manifests = [...byName].map(([name, [first, ...others]]) => ({
+    ...(first && others.length === 0 ? first : add(json(indexOf([first, ...others])), `${media}.index.v1+json`)),
+    annotations: {
+      'org.opencontainers.image.ref.name': name,
+      'io.containerd.image.name': `${chartRegistry}/${name}`,
+    },
+  }))
+  tree.addText('index.json', json(indexOf(manifests)).toString())
   for (const [digest, content] of blobs) tree.addBytes(`blobs/${digest.replace(':', '/')}`, content)
   return tarArchive(tree, artefactTime)
 }
 
-function configOf({ description, entrypoint, layers }: NewImage, architecture: string): object {
+function indexOf(manifests: ReadonlyArray<Descriptor | undefined>): object {
+  return { schemaVersion: 2, mediaType: `${media}.index.v1+json`, manifests }
+}
+
+function configOf({ description, entrypoint, layers, env = [] }: NewImage, architecture: string): object {
   return {
     architecture,
     os: 'linux',
@@ -69,6 +103,7 @@ function configOf({ description, entrypoint, layers }: NewImage, architecture: s
         'MALLOC_ARENA_MAX=1',
         'MALLOC_MMAP_THRESHOLD_=4194304',
         'MALLOC_TRIM_THRESHOLD_=8388608',
+        ...env,
       ],
       Entrypoint: entrypoint,
       WorkingDir: '/home/sluice',

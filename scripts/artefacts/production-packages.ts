@@ -12,6 +12,9 @@ const lockedPackage = z.looseObject({
   license: z.union([z.string(), z.array(z.unknown()), z.looseObject({})]).optional(),
   dev: z.boolean().optional(),
   optional: z.boolean().optional(),
+  os: z.array(z.string()).optional(),
+  cpu: z.array(z.string()).optional(),
+  libc: z.array(z.string()).optional(),
   dependencies: names,
   optionalDependencies: names,
 })
@@ -24,15 +27,15 @@ export const lockedPackages = lockFile.parse(JSON.parse(readFileSync(join(root, 
 
 /**
  * The folders of packages that some of the program's dependencies bring, as Node would find them: those that are
- * installed here, or also those that another machine would install.
+ * installed here, or those for which something else holds.
  */
 export function foldersOf(
   dependencies: readonly string[],
-  { everywhere = false }: { readonly everywhere?: boolean } = {},
+  isThere: (folder: string) => boolean = (folder) => existsSync(join(root, folder)),
 ): ReadonlySet<string> {
   const found = new Set<string>()
   const visit = (name: string, from: string) => {
-    const folder = folderOf(name, from, everywhere)
+    const folder = folderOf(name, from, isThere)
     if (folder === undefined || found.has(folder)) return
     found.add(folder)
     const { dependencies: needed = {}, optionalDependencies: optional = {} } = lockedPackages[folder] ?? {}
@@ -43,11 +46,11 @@ export function foldersOf(
 }
 
 /** Looks where Node would: beside the package's own packages first, then further up. */
-function folderOf(name: string, from: string, everywhere: boolean): string | undefined {
+function folderOf(name: string, from: string, isThere: (folder: string) => boolean): string | undefined {
   const owners = from.split(/(?:^|\/)node_modules\//).slice(1)
   for (let depth = owners.length; depth >= 0; depth -= 1) {
     const folder = [...owners.slice(0, depth), name].map((owner) => `node_modules/${owner}`).join('/')
-    if (folder in lockedPackages && (everywhere || existsSync(join(root, folder)))) return folder
+    if (folder in lockedPackages && isThere(folder)) return folder
   }
   return undefined
 }

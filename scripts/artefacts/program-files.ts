@@ -2,6 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import type { FileTree } from './file-tree.ts'
+import { enginePlace } from '../../bin/built-engine.mjs'
 import { root } from './repository.ts'
 
 /** Not part of the program: tests and what only they use. */
@@ -21,8 +22,11 @@ export function addProgram(tree: FileTree, to: string): void {
     } else if (/\.(json|pl)$/.test(path)) tree.addFile(at(`src/${path}`), source)
   }
   tree.addText(at('bin/sluice.mjs'), withCompiledNames(readFileSync(join(root, 'bin/sluice.mjs'), 'utf8')))
+  tree.addFile(at('bin/built-engine.mjs'), join(root, 'bin/built-engine.mjs'))
+  tree.addText(at('bin/dist/engine.cjs'), withCompiledNames(readFileSync(enginePlace, 'utf8')))
+  tree.addText(at('bin/dist/engine-sources.json'), '[]')
   tree.addFile(at('bin/sluice'), join(root, 'bin/sluice'))
-  tree.addAll(at('web/dist'), join(root, 'web/dist'))
+  for (const page of ['web/dist', 'web/console/dist']) tree.addAll(at(page), join(root, page))
   tree.addFile(at('LICENSE'), join(root, 'LICENSE'))
 }
 

@@ -190,6 +190,11 @@ export class ApiServer {
     })
   }
 
+  /** What new connections are shown from now on; those that are open go on. */
+  useCertificate(tls: TlsFiles): void {
+    this.#server?.setSecureContext({ ...tls, minVersion: 'TLSv1.2' })
+  }
+
   #createServer(tls: TlsFiles): Server {
     const server = createServer(
       {

@@ -4,6 +4,7 @@ import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 import { configMapKind } from '../resources/config-map.ts'
 import { modelKind } from '../resources/model.ts'
 import { namespaceKind } from '../resources/namespace.ts'
+import { persistentVolumeClaimKind } from '../resources/persistent-volume-claim.ts'
 import { podKind } from '../resources/pod.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ClusterApi } from './cluster-api.ts'
@@ -32,6 +33,17 @@ describe('updating', () => {
     expect(labelled['status']).toBeUndefined()
     const grown = await api.patch(modelKind, ref, merge({ spec: { maxReplicas: 3 } }))
     expect(grown.metadata).toMatchObject({ generation: 2, uid: created.metadata.uid, labels: { a: 'b' } })
+  })
+
+  it('takes changes of what a version stored that knew fewer defaults', async () => {
+    const ref = { namespace: 'demo', name: 'old' }
+    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
+    const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { ...ref, uid: 'u' }, spec }
+    await store.create({ resource: 'persistentvolumeclaims', ...ref }, claim)
+    const changed = await api.patch(persistentVolumeClaimKind, ref, merge({ spec: { storageClassName: 'standard' } }))
+    expect(changed['spec']).toEqual({ ...spec, storageClassName: 'standard', volumeMode: 'Filesystem' })
+    const other = merge({ spec: { accessModes: ['ReadWriteMany'] } })
+    expect((await refusal(api.patch(persistentVolumeClaimKind, ref, other))).reason).toBe('Invalid')
   })
 
   it('writes the status through its subresource, and nothing else', async () => {

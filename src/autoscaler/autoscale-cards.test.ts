@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { AutoscaleStage, modelNamed } from './autoscale-stage.fixture.ts'
+import { modelSchema } from '../resources/model.ts'
 import type { Cards } from './cards.ts'
 
 const kind = 'nvidia.com/gpu-l40s'
@@ -17,7 +18,7 @@ function setUp(options: { takeIdleCards?: boolean } = {}) {
         if (held > 0) heldBy.set(`sluice/${metadata.name}`, held)
         free -= held
       }
-      return { freeByNode: [free], largestNode: all, heldBy, wantedBy: new Map() }
+      return { freeByNode: [free], cardsByNode: [all], heldBy, wantedBy: new Map() }
     },
   }
   const stage = new AutoscaleStage({ cards, ...options })
@@ -46,6 +47,21 @@ describe('AutoscaleLoop when cards are short', () => {
       ['a', 0],
     ])
     expect(stage.events).toEqual(expect.arrayContaining(['z Woken', 'a CardTaken', 'z TakesCard']))
+  })
+
+  it.each([
+    ['that cannot start', { phase: 'Failed', observedGeneration: 2 }],
+    ['nobody has looked at since it changed', { phase: 'Asleep', observedGeneration: 1 }],
+    ['nobody has looked at', undefined],
+  ])('takes none for a model %s', async (_, status) => {
+    const stage = setUp()
+    const model = modelNamed('z', { replicas: 0 })
+    stage.models.put(modelSchema.parse({ ...model, metadata: { ...model.metadata, generation: 2 }, status }))
+    await stage.clock.advance(2_000)
+    stage.demand.firstWaiter('z')
+    await stage.clock.advance(60_000)
+    expect(stage.events).not.toContain('a CardTaken')
+    expect([stage.replicas('a'), stage.replicas('b')]).toEqual([1, 1])
   })
 
   it('never takes that of a model with a request, and takes it when the request is over', async () => {

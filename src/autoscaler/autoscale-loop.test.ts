@@ -265,6 +265,36 @@ describe('AutoscaleLoop', () => {
     expect(signals.length).toBe(2)
   })
 
+  it('keeps a model that somebody woke without a request for an idle window, and tells until when', async () => {
+    models.put(modelNamed('m', { replicas: 0, scaleDownDelaySeconds: 30 }))
+    demand.readings['m'] = { active: 0, waiting: 0 }
+    loop.start()
+    await clock.advance(3_600_000)
+    const wokenAt = clock.now()
+    models.put(modelNamed('m', { replicas: 1, scaleDownDelaySeconds: 30 }))
+    await clock.advance(600_000)
+    expect(scaled).toEqual([])
+    expect(await metrics.text()).toContain(
+      `sluice_autoscaler_sleeps_at_seconds{model="m"} ${(wokenAt + 630_000) / 1000}\n`,
+    )
+    await clock.advance(32_000)
+    expect(scaled).toEqual([['m', 0]])
+    expect(await metrics.text()).not.toContain('sluice_autoscaler_sleeps_at_seconds{')
+  })
+
+  it('leaves a model asleep that somebody put to sleep, until there is a request', async () => {
+    models.put(modelNamed('m', { replicas: 1 }))
+    demand.readings['m'] = { active: 0, waiting: 0 }
+    loop.start()
+    await clock.advance(5_000)
+    models.put(modelNamed('m', { replicas: 0 }))
+    await clock.advance(5_000)
+    expect(scaled).toEqual([])
+    demand.firstWaiter('m')
+    await clock.advance(0)
+    expect(scaled).toEqual([['m', 1]])
+  })
+
   it('forgets a deleted Model', async () => {
     const model = modelNamed('m', { replicas: 1 })
     models.put(model)

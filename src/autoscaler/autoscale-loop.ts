@@ -11,7 +11,7 @@ import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { type Model, modelKind } from '../resources/model.ts'
 import { AutoscalerMetrics } from './autoscaler-metrics.ts'
 import { type Cards, replicasThatFit } from './cards.ts'
-import { type ScaleDecision, decide } from './decide.ts'
+import { type ScaleDecision, decide, sleepsAt } from './decide.ts'
 import { DemandHistory } from './demand-history.ts'
 import type { Demand, DemandReading } from './demand.ts'
 import { historyMs, scaleSettings } from './scale-settings.ts'
@@ -30,8 +30,8 @@ const retryLimits = { firstMs: 500, longestMs: 60_000 }
 /** Begins with what follows from more replicas before they are written. */
 export interface ReplicaForesight {
   readonly replicas: Foresee<ComingReplicas>
-  /** Resolves when they have to be written to become durable together with what was begun. */
-  lastCall(): Promise<void>
+  /** Resolves when it is time to write them, after what was begun for them. */
+  lastCall(coming: ComingReplicas): Promise<void>
 }
 
 export interface AutoscaleLoopOptions {
@@ -60,6 +60,8 @@ interface Watched {
   /** What was written and is not in the cache yet. */
   written: { readonly replicas: number; readonly at: number } | undefined
   scaling: boolean
+  /** What the cache showed last. */
+  seenReplicas: number | undefined
   /** Somebody asked while a change was being written: decide again right after it. */
   again: boolean
   /** Whether the last reading was partial: what happened meanwhile is only known in part. */
@@ -116,8 +118,12 @@ export class AutoscaleLoop {
 
   /** A Model that was just applied should not wait for the next tick to get its minimum. */
   #onModel(model: Model): void {
-    const written = this.#watched.get(keyOf(refOf(model)))?.written
-    if (written?.replicas === model.spec.replicas) this.#watchedOf(model).written = undefined
+    const watched = this.#watchedOf(model)
+    const { seenReplicas, scaling, written } = watched
+    const replicas = model.spec.replicas ?? 0
+    if (written?.replicas === model.spec.replicas) watched.written = undefined
+    // Somebody else asked for more, such as `sluice wake`: they are kept for a whole idle window from now on.
+    else if (seenReplicas !== undefined && replicas > seenReplicas && !scaling) watched.history.forget()
     if (!this.#stopping.signal.aborted && this.#options.models.synced) this.#consider(model)
   }
 
@@ -126,6 +132,7 @@ export class AutoscaleLoop {
     const { clock, idleWindowMs } = this.#options
     const now = clock.now()
     const watched = this.#watchedOf(model)
+    watched.seenReplicas = model.spec.replicas ?? 0
     const settings = scaleSettings(model, { idleWindowMs })
     const reading = this.#sample(model, watched, historyMs(settings), now)
 
@@ -140,8 +147,9 @@ export class AutoscaleLoop {
     const isMore = wish !== 'hold' && wish.replicas > current
     const decision = isMore ? decide({ ...input, settings: { ...settings, replicasThatFit: this.#fit(model) } }) : wish
     this.#metrics.replicas(model.metadata.name, decision === 'hold' ? current : decision.replicas)
+    this.#metrics.sleepsAt(model.metadata.name, sleepsAt(input))
     if (decision !== 'hold' && decision.replicas !== current) this.#change(model, watched, current, decision)
-    if (reading !== undefined && reading.waiting > 0) this.#takeCards(model, now)
+    if (reading !== undefined && reading.waiting > 0 && mayStart(model)) this.#takeCards(model, now)
   }
 
   #sample(model: Model, watched: Watched, keepMs: number, now: number): DemandReading | undefined {
@@ -237,8 +245,9 @@ export class AutoscaleLoop {
     let takeBack: TakeBack | undefined
     try {
       if (replicas > current && foresight) {
-        takeBack = foresight.replicas({ model: refOf(model), replicas })
-        await foresight.lastCall()
+        const coming = { model: refOf(model), replicas }
+        takeBack = foresight.replicas(coming)
+        await foresight.lastCall(coming)
       }
       await client.scale(modelKind, refOf(model), replicas, linked.signal)
       watched.written = { replicas, at: clock.now() }
@@ -277,6 +286,11 @@ export class AutoscaleLoop {
   }
 }
 
+/** Nobody gives up a card for a Model that cannot use it, nor for one of which that is not known yet. */
+function mayStart({ metadata: { generation }, status }: Model): boolean {
+  return status?.phase !== 'Failed' && status?.observedGeneration === generation
+}
+
 /** While demand is only known in part, there may be requests for what seems to be too much. */
 function heldDown(
   wish: ScaleDecision | 'hold',
@@ -297,6 +311,7 @@ function newlyWatched(): Watched {
     history: new DemandHistory(),
     written: undefined,
     scaling: false,
+    seenReplicas: undefined,
     again: false,
     wasPartial: false,
     failures: 0,

@@ -7,6 +7,7 @@ interface Shown {
   active?: number
   waiting?: number
   wanted?: number
+  sleepsAt?: number | undefined
 }
 
 /** Metrics of each Model: what the autoscaler saw, wanted and did. */
@@ -16,6 +17,7 @@ export class AutoscalerMetrics {
   readonly #wanted
   readonly #demand
   readonly #known
+  readonly #sleepsAt
   /** The values last set: most models do not change from second to second, and setting a gauge is not free. */
   readonly #shown = new Map<string, Shown>()
 
@@ -36,6 +38,20 @@ export class AutoscalerMetrics {
     this.#known = metrics.gauge('sluice_autoscaler_demand_known', '1 while demand is known, 0 while it is not', [
       'model',
     ])
+    this.#sleepsAt = metrics.gauge(
+      'sluice_autoscaler_sleeps_at_seconds',
+      'When the model goes to sleep if nobody asks until then, in seconds since 1970; not there while somebody does',
+      ['model'],
+    )
+  }
+
+  /** In milliseconds since 1970; undefined while it does not go to sleep. */
+  sleepsAt(model: string, at: number | undefined): void {
+    const shown = this.#shownOf(model)
+    if (shown.sleepsAt === at) return
+    shown.sleepsAt = at
+    if (at === undefined) this.#sleepsAt.remove({ model })
+    else this.#sleepsAt.set({ model }, at / 1000)
   }
 
   observe(model: string, reading: DemandReading | undefined): void {
@@ -68,6 +84,7 @@ export class AutoscalerMetrics {
   forget(model: string): void {
     this.#shown.delete(model)
     this.#wanted.remove({ model })
+    this.#sleepsAt.remove({ model })
     this.#known.remove({ model })
     this.#demand.remove({ model, state: 'active' })
     this.#demand.remove({ model, state: 'waiting' })

@@ -10,14 +10,16 @@ export interface Cards {
 export interface CardNeed {
   readonly kind: string
   readonly count: number
+  /** How many Pods share the cards equally, each on a node that has its part; one, unless it is said. */
+  readonly members?: number | undefined
 }
 
 /** The state of one kind of card. */
 export interface CardHoldings {
   /** Free cards per node: the cards of a Pod are all on one node. */
   readonly freeByNode: readonly number[]
-  /** The most cards that a node has, free or not. */
-  readonly largestNode: number
+  /** All cards per node, free or not. */
+  readonly cardsByNode: readonly number[]
   /** Cards held by a Model's Pods, by `namespace/name`. */
   readonly heldBy: ReadonlyMap<string, number>
   /** Cards that Pods without a node wait for, by the same key; Pods that belong to no Model have the empty key. */
@@ -25,11 +27,21 @@ export interface CardHoldings {
 }
 
 /** How many replicas of a Model there could be without moving anybody else's Pods. */
-export function replicasThatFit(key: string, { count }: CardNeed, holdings: CardHoldings): number {
-  const { freeByNode, heldBy, wantedBy } = holdings
-  const own = Math.floor((heldBy.get(key) ?? 0) / count)
-  const room = freeByNode.reduce((sum, free) => sum + Math.floor(free / count), 0)
+export function replicasThatFit(key: string, need: CardNeed, holdings: CardHoldings): number {
+  const { heldBy, wantedBy } = holdings
+  const own = Math.floor((heldBy.get(key) ?? 0) / need.count)
   let ahead = 0
   for (const [other, cards] of wantedBy) if (other !== key) ahead += cards
-  return own + Math.max(0, room - Math.ceil(ahead / count))
+  return own + Math.max(0, freeReplicas(need, holdings) - Math.ceil(ahead / need.count))
+}
+
+/** How many replicas find room on what is free. */
+export function freeReplicas(need: CardNeed, { freeByNode }: CardHoldings): number {
+  const { members = 1 } = need
+  return Math.floor(podsThatFit(need, freeByNode) / members)
+}
+
+/** How many Pods of replicas find room on nodes with so many cards. */
+export function podsThatFit({ count, members = 1 }: CardNeed, nodes: readonly number[]): number {
+  return nodes.reduce((sum, cards) => sum + Math.floor(cards / (count / members)), 0)
 }

@@ -57,6 +57,16 @@ export function decide({ now, samples, settings, current }: DecideInput): ScaleD
   return decideUp(now, samples, newest, settings, current) ?? decideDown(now, samples, newest, settings, current)
 }
 
+/**
+ * When the last replicas go if nobody asks until then; undefined while somebody does, while demand is not known, and
+ * for a model that never sleeps.
+ */
+export function sleepsAt({ now, samples, settings, current }: DecideInput): number | undefined {
+  const newest = samples.at(-1)
+  if (current === 0 || settings.minReplicas > 0 || newest === undefined || demandOf(newest) > 0) return undefined
+  return lastDemandAt(samples, now) + settings.idleWindowMs + settings.scaleDownDelayMs
+}
+
 function decideUp(
   now: number,
   samples: readonly DemandSample[],

@@ -16,16 +16,18 @@ const minute = 60_000
 
 function taken(options: {
   count?: number
+  members?: number
+  all?: readonly number[]
   free?: readonly number[]
   largest?: number
   holders: readonly CardHolder[]
   held?: Record<string, number>
 }): Record<string, number> {
-  const { count = 1, free = [0], largest = 4, holders, held = {} } = options
+  const { count = 1, members, free = [0], largest = 4, all = [largest], holders, held = {} } = options
   const heldBy = new Map(holders.map(({ key, replicas, cardsPerReplica }) => [key, replicas * cardsPerReplica]))
   for (const [key, cards] of Object.entries(held)) heldBy.set(key, cards)
-  const holdings = { freeByNode: free, largestNode: largest, heldBy, wantedBy: new Map<string, number>() }
-  const takings = takeCards({ key: 'mine', need: { kind, count }, holdings, holders })
+  const holdings = { freeByNode: free, cardsByNode: all, heldBy, wantedBy: new Map<string, number>() }
+  const takings = takeCards({ key: 'mine', need: { kind, count, members }, holdings, holders })
   return Object.fromEntries(takings.map(({ key, replicas }) => [key, replicas]))
 }
 
@@ -43,6 +45,27 @@ describe('takeCards', () => {
       { c: 0, b: 0 },
     ],
     ['nothing when it would not be enough', { count: 3, holders: [holder('a', minute), holder('b', minute)] }, {}],
+    [
+      'for a group what it lacks on all nodes together',
+      { count: 16, members: 2, all: [8, 8], free: [8, 0], holders: [holder('a', minute, { cardsPerReplica: 8 })] },
+      { a: 0 },
+    ],
+    [
+      'nothing for a group while there is room for all of it',
+      {
+        count: 16,
+        members: 2,
+        all: [8, 8, 8],
+        free: [8, 8, 0],
+        holders: [holder('a', minute, { cardsPerReplica: 8 })],
+      },
+      {},
+    ],
+    [
+      'nothing for a group that the nodes can never hold',
+      { count: 16, members: 2, all: [8, 4], free: [0, 0], holders: [holder('a', minute, { cardsPerReplica: 8 })] },
+      {},
+    ],
     ['nothing when no node is large enough', { count: 2, largest: 1, holders: [holder('a', minute)] }, {}],
     [
       'nothing more while cards are on their way',
@@ -95,13 +118,14 @@ describe('replicasThatFit', () => {
     freeByNode: number[],
     held: Array<[string, number]>,
     wanted: Array<[string, number]> = [],
+    members?: number,
   ) =>
     replicasThatFit(
       'mine',
-      { kind, count },
+      { kind, count, members },
       {
         freeByNode,
-        largestNode: 8,
+        cardsByNode: [8],
         heldBy: new Map(held),
         wantedBy: new Map(wanted),
       },
@@ -111,6 +135,9 @@ describe('replicasThatFit', () => {
     ['all cards are free', fit(1, [4], []), 4],
     ['two cards each', fit(2, [4], []), 2],
     ['two cards each must be on one node', fit(2, [1, 1, 3], []), 1],
+    ['a group is spread over nodes', fit(16, [8, 8, 4], [], [], 2), 1],
+    ['there are no half groups', fit(16, [8, 7, 8, 8], [], [], 2), 1],
+    ['its own groups count as room', fit(16, [8, 0], [['mine', 16]], [], 2), 1],
     ['its own Pods count as room', fit(1, [1], [['mine', 3]]), 4],
     ['others are in the way', fit(1, [1], [['theirs', 3]]), 1],
     ['others come first', fit(1, [3], [], [['theirs', 2]]), 1],

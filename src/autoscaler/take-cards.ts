@@ -1,4 +1,4 @@
-import type { CardHoldings, CardNeed } from './cards.ts'
+import { type CardHoldings, type CardNeed, freeReplicas, podsThatFit } from './cards.ts'
 
 /** A Model that holds cards of the wanted kind. */
 export interface CardHolder {
@@ -36,12 +36,12 @@ export const idleEnoughMs = 10_000
  * would not be enough.
  */
 export function takeCards({ key, need, holdings, holders }: TakeCardsInput): readonly CardTaking[] {
-  const { freeByNode, heldBy, largestNode } = holdings
-  if ((heldBy.get(key) ?? 0) >= need.count || largestNode < need.count) return []
-  if (freeByNode.some((free) => free >= need.count)) return []
+  const { cardsByNode, heldBy } = holdings
+  if ((heldBy.get(key) ?? 0) >= need.count || podsThatFit(need, cardsByNode) < (need.members ?? 1)) return []
+  if (freeReplicas(need, holdings) > 0) return []
   const others = holders.filter((holder) => holder.key !== key)
   const coming = others.reduce((sum, holder) => sum + cardsComing(holder, heldBy), 0)
-  let missing = need.count - coming - Math.max(0, ...freeByNode)
+  let missing = need.count - coming - usableCards(need, holdings)
   const takings: CardTaking[] = []
   for (const { key: holder, replicas, minReplicas, cardsPerReplica, idleMs } of longestIdleFirst(others)) {
     if (missing <= 0) break
@@ -52,6 +52,12 @@ export function takeCards({ key, need, holdings, holders }: TakeCardsInput): rea
     takings.push({ key: holder, replicas: replicas - taken, idleMs })
   }
   return missing > 0 ? [] : takings
+}
+
+/** The free cards that a replica could begin with: those of one node, or what the Pods of a group find on all nodes. */
+function usableCards(need: CardNeed, { freeByNode }: CardHoldings): number {
+  const { count, members = 1 } = need
+  return members === 1 ? Math.max(0, ...freeByNode) : podsThatFit(need, freeByNode) * (count / members)
 }
 
 /** Cards of Pods that still exist but are no longer wanted. */

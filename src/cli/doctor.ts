@@ -1,19 +1,26 @@
 import type { Examination } from '../platform/doctor/examine-directory.ts'
-import type { Command, Flag } from './command.ts'
+import type { Command } from './command.ts'
+import { dataDirectoryOf, dataFlag } from './connection/cluster-place.ts'
 import { parseFlags } from './flags.ts'
+import { outputFlag, outputForm } from './output/output-flag.ts'
+import { renderObject } from './output/print-output.ts'
 
-const flags: readonly Flag[] = [{ name: 'data', value: 'DIR', fallback: '.sluice', help: 'the directory to look at' }]
+const flags = [dataFlag, outputFlag]
 
 export const doctorCommand: Command = {
   name: 'doctor',
   summary: 'Look at a data directory without starting it, and say what is unusual; ends with 1 when something is.',
+  example: 'sluice doctor --data .sluice',
   flags,
   async run(args) {
-    const path = parseFlags(flags, args).text('data') ?? '.sluice'
+    const parsed = parseFlags(flags, args)
+    const form = outputForm(parsed)
+    const path = dataDirectoryOf(parsed)
     const { whileUnused } = await import('../platform/data/data-directory.ts')
     const { examineDirectory } = await import('../platform/doctor/examine-directory.ts')
     const examination = whileUnused(path, () => examineDirectory(path, Date.now()))
-    console.log(renderExamination(examination))
+    const listing = { resource: 'directory', nameOf: ({ directory }: Examination) => directory }
+    process.stdout.write(await renderObject(examination, listing, form, [renderExamination(examination)]))
     return examination.findings.length === 0 ? 0 : 1
   },
 }

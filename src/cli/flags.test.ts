@@ -15,11 +15,13 @@ describe('flags of sluice up', () => {
       clusterName: undefined,
       center: undefined,
       gpus: undefined,
+      nodes: 1,
       config: undefined,
       bodyLimitBytes: 32 * 1024 * 1024,
       finishedPodLimit: 1000,
       eventTtlMs: 3_600_000,
       auditLog: { fileBytes: 32 * 1024 * 1024, olderFiles: 3 },
+      usageRetentionDays: 400,
       requireApiKeys: false,
       trustedProxies: '127.0.0.1,::1',
       idleWindowMs: 600_000,
@@ -36,7 +38,8 @@ describe('flags of sluice up', () => {
     const options = parse(
       '--gateway-port',
       '0',
-      '--gpus=nvidia.com/gpu-h800=16',
+      '--gpus=nvidia.com/gpu-h800=8',
+      '--nodes=2',
       '--idle-window',
       '2.5',
       '--event-ttl',
@@ -49,7 +52,8 @@ describe('flags of sluice up', () => {
       '--no-gateway',
     )
     expect(options).toMatchObject({
-      gpus: 'nvidia.com/gpu-h800=16',
+      gpus: 'nvidia.com/gpu-h800=8',
+      nodes: 2,
       idleWindowMs: 2500,
       eventTtlMs: 600_000,
       auditLog: { fileBytes: 100 * 1024 * 1024, olderFiles: 9 },
@@ -67,6 +71,7 @@ describe('flags of sluice up', () => {
     [['--event-ttl', '5'], '--event-ttl: "5" is not a number from 60'],
     [['--audit-log-maxbackup', '0'], '--audit-log-maxbackup: "0" is not a number from 1 to 100'],
     [['--cards', '3'], "Unknown option '--cards'"],
+    [['--gateway-prot', '3'], "Unknown option '--gateway-prot'. Did you mean --gateway-port"],
     [['--data'], 'argument missing'],
     [['--center', 'Mars'], '--center: "Mars" must have the form <site>-<n>'],
   ])('refuses %j by name', (args, message) => {
@@ -82,7 +87,7 @@ describe('commands', () => {
   })
 
   it('are all in the help, with all their flags', () => {
-    for (const command of commands) {
+    for (const command of commands.filter(({ hidden }) => hidden !== true)) {
       expect(renderHelp(commands)).toContain(command.summary)
       for (const flag of command.flags) expect(renderCommandHelp(command)).toContain(`--${flag.name}`)
     }

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import type { Flag } from './command.ts'
+import { didYouMean } from './suggestions.ts'
 
 export interface ParsedFlags {
   readonly positionals: readonly string[]
@@ -10,6 +11,8 @@ export interface ParsedFlags {
   /** A number within these bounds, which may be a fraction. */
   number(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined
   isSet(name: string): boolean
+  /** Whether somebody gave it, instead of its default. */
+  isGiven(name: string): boolean
 }
 
 /** Parses flags as they are declared. An undeclared flag is refused by name. */
@@ -48,18 +51,36 @@ export function parseFlags(flags: readonly Flag[], args: readonly string[]): Par
       throw new SluiceError('invalid_flag', { flag: `--${name}`, reason: `"${value}" is not a whole number.` })
     },
     isSet: (name) => values[name] === true,
+    isGiven: (name) => values[name] !== undefined,
   }
 
   function read() {
     try {
       return parseArgs({ args: [...args], options, allowPositionals: true, strict: true })
     } catch (error) {
-      const reason = errorMessage(error).split('. To specify')[0] ?? ''
-      throw new SluiceError(
-        'invalid_flag',
-        { flag: 'sluice', reason: `${reason}. --help lists the flags.` },
-        { cause: error },
-      )
+      const flag = /'(-[^ ']*)/.exec(errorMessage(error))?.[1] ?? 'flags'
+      throw new SluiceError('invalid_flag', { flag, reason: whatIsWrong(error, flags) }, { cause: error })
     }
   }
+}
+
+function whatIsWrong(error: unknown, flags: readonly Flag[]): string {
+  const reason = (errorMessage(error).split('. To specify')[0] ?? '').replace(/\.$/, '')
+  const [, unknown] = /^Unknown option '--([^']*)'/.exec(reason) ?? []
+  const meant =
+    unknown === undefined
+      ? ''
+      : didYouMean(
+          unknown,
+          flags.map(({ name }) => name),
+          (name) => `--${name}`,
+        )
+  return `${reason}.${meant} --help lists the flags.`
+}
+
+/** The one word that is not a flag; `reason` says what it has to be. */
+export function onlyPositional({ positionals }: ParsedFlags, name: string, reason: string): string {
+  const [only, ...more] = positionals
+  if (only === undefined || more.length > 0) throw new SluiceError('invalid_flag', { flag: name, reason })
+  return only
 }

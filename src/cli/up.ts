@@ -1,10 +1,15 @@
 import { SluiceError } from '../foundation/errors.ts'
 import { centerCodePattern } from '../resources/compute-center.ts'
 import { type NetworkChoice, type UpOptions, networkChoices } from '../platform/up-options.ts'
+import { checkDirectory } from '../platform/data/check-directory.ts'
 import { inUserNetwork } from '../platform/in-user-network.ts'
 import type { Command, Flag } from './command.ts'
+import { newDataDirectory } from './connection/cluster-place.ts'
+import { writeContext } from './connection/context-file.ts'
 import { exposureCertificate, exposureCertificateFlags } from './exposure-certificate.ts'
 import { type ParsedFlags, parseFlags } from './flags.ts'
+import { gatewayFlags, gatewaySettings } from './gateway-flags.ts'
+import { usageRetentionDays, usageRetentionFlag } from './usage/usage-retention.ts'
 
 const flags: readonly Flag[] = [
   { name: 'data', value: 'DIR', fallback: '.sluice', help: 'where everything is kept' },
@@ -13,6 +18,11 @@ const flags: readonly Flag[] = [
   { name: 'control-plane-port', value: 'PORT', fallback: '6443', help: 'the Kubernetes API' },
   { name: 'gateway-port', value: 'PORT', fallback: '8000', help: 'the OpenAI gateway and the chat page' },
   { name: 'exposure-port', value: 'PORT', fallback: '22443', help: 'exposed services' },
+  {
+    name: 'exposure-domain',
+    value: 'DOMAIN',
+    help: 'the domain of exposed services: your own, or sslip.io, whose names lead to --host (at first: <center>.localhost)',
+  },
   ...exposureCertificateFlags,
   { name: 'cluster', value: 'NAME', help: 'the name of the cluster (at first: home)' },
   {
@@ -25,27 +35,20 @@ const flags: readonly Flag[] = [
     value: 'KIND=COUNT,...',
     help: 'simulated cards, such as nvidia.com/gpu-l40s=4 (default: a small set)',
   },
-  { name: 'config', value: 'FILE', help: 'further images and resource profiles (YAML or JSON)' },
+  {
+    name: 'nodes',
+    value: 'COUNT',
+    fallback: '1',
+    help: 'how many nodes this machine is: each has the cards of --gpus, and an equal part of the rest',
+  },
+  { name: 'config', value: 'FILE', help: 'further images, engines and resource profiles (YAML or JSON)' },
   {
     name: 'idle-window',
     value: 'SECONDS',
     fallback: '600',
     help: 'without requests for so long, a model goes to sleep',
   },
-  { name: 'wake-deadline', value: 'SECONDS', fallback: '600', help: 'how long a request waits for its model' },
-  { name: 'require-api-keys', help: 'refuse inference requests without a key of `sluice key create`' },
-  {
-    name: 'trusted-proxies',
-    value: 'CIDR,...',
-    fallback: '127.0.0.1,::1',
-    help: 'whose x-forwarded-* headers the gateway believes',
-  },
-  {
-    name: 'body-limit',
-    value: 'MIB',
-    fallback: '32',
-    help: 'what the gateway holds of a request body at most; files of forms stream',
-  },
+  ...gatewayFlags,
   {
     name: 'gateway-workers',
     value: 'COUNT',
@@ -65,6 +68,7 @@ const flags: readonly Flag[] = [
     fallback: '3',
     help: 'how many older files of the audit log are kept',
   },
+  usageRetentionFlag,
   { name: 'no-card-preemption', help: 'do not give cards of idle models to those that somebody waits for' },
   {
     name: 'pod-network',
@@ -82,9 +86,12 @@ const flags: readonly Flag[] = [
 export const upCommand: Command = {
   name: 'up',
   summary: 'Start a whole cluster on this machine: control plane, node, gateway, exposure, management API.',
+  example: 'sluice up\nsluice up --data ~/sluice --gpus nvidia.com/gpu-l40s=4',
   flags,
   async run(args) {
     const asked = upOptions(parseFlags(flags, args))
+    // Before the network of an ordinary user is made, which is kept in it.
+    checkDirectory(asked.data)
     const options = { ...asked, userNetwork: inUserNetwork(asked) }
     const [{ startUp }, { renderWelcome }] = await Promise.all([import('../platform/up.ts'), import('./welcome.ts')])
     const stop = new AbortController()
@@ -95,7 +102,8 @@ export const upCommand: Command = {
         stop.abort()
       })
     }
-    const running = await startUp(options, stop.signal)
+    const running = await startUp(options, stop.signal, (message) => console.error(`sluice: ${message}`))
+    writeContext({ data: running.facts.dataDirectory })
     console.log(renderWelcome(running.facts))
     await running.ended
     return 0
@@ -111,7 +119,7 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
   const port = (name: string) => parsed.integer(name, { min: 0, max: 65_535 }) ?? 0
   const seconds = (name: string) => parsed.number(name, { min: 1, max: 30 * 24 * 3600 }) ?? 600
   return {
-    data: parsed.text('data') ?? '.sluice',
+    data: newDataDirectory(parsed),
     host: parsed.text('host') ?? '127.0.0.1',
     ports: {
       management: port('management-port'),
@@ -119,16 +127,15 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
       gateway: port('gateway-port'),
       exposure: port('exposure-port'),
     },
+    exposureDomain: parsed.text('exposure-domain'),
     exposureCertificate: exposureCertificate(parsed),
     clusterName: checked('cluster', parsed.text('cluster'), /^.{1,253}$/, '1 to 253 characters'),
     center: checked('center', parsed.text('center'), centerCodePattern, '<site>-<n>, such as local-1'),
     gpus: parsed.text('gpus'),
+    nodes: parsed.integer('nodes', { min: 1, max: 32 }),
     config: parsed.text('config'),
     idleWindowMs: seconds('idle-window') * 1000,
-    wakeDeadlineMs: seconds('wake-deadline') * 1000,
-    requireApiKeys: parsed.isSet('require-api-keys'),
-    trustedProxies: parsed.text('trusted-proxies') ?? '',
-    bodyLimitBytes: (parsed.integer('body-limit', { min: 1, max: 1_024 }) ?? 32) * 1024 * 1024,
+    ...gatewaySettings(parsed),
     gatewayWorkers: parsed.integer('gateway-workers', { min: 1, max: 64 }),
     finishedPodLimit: parsed.integer('finished-pods', { min: 0, max: 100_000 }),
     eventTtlMs: (parsed.number('event-ttl', { min: 60, max: 30 * 24 * 3600 }) ?? 3600) * 1000,
@@ -136,6 +143,7 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
       fileBytes: (parsed.integer('audit-log-maxsize', { min: 1, max: 4_096 }) ?? 32) * 1024 * 1024,
       olderFiles: parsed.integer('audit-log-maxbackup', { min: 1, max: 100 }) ?? 3,
     },
+    usageRetentionDays: usageRetentionDays(parsed),
     cardPreemption: !parsed.isSet('no-card-preemption'),
     podNetwork: podNetwork(parsed.text('pod-network')),
     podIpv6: !parsed.isSet('no-pod-ipv6'),

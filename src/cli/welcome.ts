@@ -11,12 +11,15 @@ export function renderWelcome(facts: UpFacts): string {
     ['exposed at', endpoints.gatewayExposed && `${endpoints.gatewayExposed}/`],
     ['OpenAI API', endpoints.gateway && `${endpoints.gateway}/openai/v1`],
     ['Kubernetes API', endpoints.controlPlane],
+    ['Console', `${endpoints.management}/`],
     ['Management API', endpoints.management],
     ['Data', shortest(facts.dataDirectory)],
     ['Cards', facts.cards],
   ]
   const lines = ['', `Sluice is up: cluster ${facts.clusterName} (${endpoints.clusterId})`, '']
-  for (const [name, value] of rows) if (value !== null) lines.push(`  ${name.padEnd(15)} ${value}`)
+  for (const [name, value] of [...rows, ...networkRows(facts)])
+    if (value !== null) lines.push(`  ${name.padEnd(15)} ${value}`)
+  lines.push(...openDoorWarning(facts))
   lines.push('', 'Try:', '')
   lines.push(`  kubectl --kubeconfig ${kubeconfig} get models`)
   if (facts.demoModel !== undefined && endpoints.gateway !== null) {
@@ -33,6 +36,33 @@ export function renderWelcome(facts: UpFacts): string {
   )
   lines.push('', ...facts.notes.map((note) => `  ${note}`), '  Ctrl-C stops everything.', '')
   return lines.join('\n')
+}
+
+/** A machine may have many addresses; whoever needs another knows it. */
+const mostShown = 4
+
+/** Where other machines find what is served, if it is not for this one alone and that is not said already. */
+function networkRows({ reachable, endpoints }: UpFacts): ReadonlyArray<readonly [string, string]> {
+  const { gateway, controlPlane, management } = endpoints
+  const local = [gateway === null ? [] : `${gateway}/`, controlPlane, management].flat()
+  const urls = reachable.slice(0, mostShown).flatMap((address) => local.map((url) => atAddress(url, address)))
+  const others = urls.filter((url) => !local.includes(url))
+  return others.map((url, index) => [index === 0 ? 'On the network' : '', url])
+}
+
+function atAddress(url: string, address: string): string {
+  const there = new URL(url)
+  there.hostname = address.includes(':') ? `[${address}]` : address
+  return url.endsWith('/') ? there.href : there.href.replace(/\/$/, '')
+}
+
+function openDoorWarning({ reachable, asksForKeys, endpoints }: UpFacts): string[] {
+  if (reachable.length === 0 || asksForKeys || endpoints.gateway === null) return []
+  return [
+    '',
+    '  WARNING: everybody who reaches this machine can use its models, and read what is asked: the gateway asks for',
+    '  no key and is not encrypted. Start with --require-api-keys, and give people keys (`sluice key create NAME`).',
+  ]
 }
 
 function shortest(path: string): string {

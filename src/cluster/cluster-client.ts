@@ -77,5 +77,7 @@ export interface DeleteOptions {
   readonly graceSeconds?: number | undefined
   /** Delete only if the object still has this uid. */
   readonly uid?: string | undefined
+  /** Delete only if the object is still as it was in this version. */
+  readonly resourceVersion?: string | undefined
   readonly propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined
 }

@@ -6,6 +6,7 @@ import type { ObjectEvent } from '../apiserver/reading/object-watch.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { type Kind, apiVersionOf, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
+import { conflict } from '../resources/status-error.ts'
 import type {
   ClusterClient,
   DeleteOptions,
@@ -17,18 +18,26 @@ import type {
   WatchOptions,
 } from './cluster-client.ts'
 
+/** How a client writes. */
+export interface EmbeddedWriting {
+  /** Everything is checked, and nothing is written. */
+  readonly dryRun?: boolean
+  /** Whether fields that nobody knows are refused instead of dropped. */
+  readonly fieldValidation?: 'Strict'
+}
+
 /**
  * The cluster in this process: the verbs of the API without the wire. Objects are shared with the store and must never
  * be changed in place.
  */
 export class EmbeddedClient implements ClusterClient {
   readonly #api: ClusterApi
-  readonly #writing: { readonly manager: string }
+  readonly #writing: EmbeddedWriting & { readonly manager: string }
 
   /** `manager` owns the fields that are written through this client, in `metadata.managedFields`. */
-  constructor(api: ClusterApi, manager = 'sluice') {
+  constructor(api: ClusterApi, manager = 'sluice', writing: EmbeddedWriting = {}) {
     this.#api = api
-    this.#writing = { manager }
+    this.#writing = { manager, ...writing }
   }
 
   async get<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef): Promise<T | undefined> {
@@ -58,8 +67,11 @@ export class EmbeddedClient implements ClusterClient {
     // than the stored ones.
     const status: unknown = Reflect.get(object, 'status')
     const replace = (current: KubernetesObject) => {
-      const metadata = { ...current.metadata, ...(uid !== undefined && { uid }) }
-      return { ...current, metadata, status }
+      const { name, uid: stored } = current.metadata
+      if (uid !== undefined && uid !== stored) {
+        throw conflict(kind, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${stored}`)
+      }
+      return { ...current, status }
     }
     const replaced = this.#api.patch(kind, refOf(object), (_, current) => replace(current), this.#writing, 'status')
     return typed(kind, await replaced)

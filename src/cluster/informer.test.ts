@@ -153,6 +153,17 @@ describe('Informer', () => {
     expect(cluster.asked).toEqual(['list default', 'watch 0', 'watch 4'])
   })
 
+  it('comes back to a busy server when it asks to, without listing', async () => {
+    const busy = new StatusError('TooManyRequests', 'later', { retryAfterSeconds: 7 })
+    cluster.lists.push({ items: [object('a', 1)], resourceVersion: '1' })
+    cluster.watches.push([busy])
+    await run()
+    await clock.advance(6_999)
+    expect(cluster.asked).toEqual(['list default', 'watch 1'])
+    await clock.advance(1)
+    expect(cluster.asked).toEqual(['list default', 'watch 1', 'watch 1'])
+  })
+
   it('waits longer after each failure, up to a bound, and starts over after a success', async () => {
     const down = () => new Error('connect ECONNREFUSED')
     cluster.lists.push(down(), down(), down(), { items: [], resourceVersion: '5' })

@@ -25,6 +25,8 @@ export interface InformerOptions<T extends KubernetesObject> {
  * the first list.
  */
 const retryLimits = { firstMs: 100, longestMs: 30_000 }
+/** However long a server asks for. */
+const longestAskedPauseMs = 60_000
 /**
  * A watch that was closed after it brought something is resumed at once, but not any number of times: some proxies
  * close every watch.
@@ -90,20 +92,27 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
     while (!signal.aborted) {
       const startedAt = clock.now()
       let progressed = false
+      let askedPauseMs = 0
       try {
         this.#version ??= await this.#relist(signal)
         progressed = await this.#follow(this.#version, signal)
       } catch (error) {
         if (signal.aborted) break
-        // A refusal means that the server cannot go on from that version; a broken connection says nothing about it.
-        if (error instanceof StatusError) this.#version = undefined
+        // A refusal means that the server cannot go on from that version. A broken connection says nothing about it;
+        // and a server that is busy would be busier with a list.
+        const isBusy = isStatusError(error, 'TooManyRequests')
+        if (error instanceof StatusError && !isBusy) this.#version = undefined
+        if (isBusy) askedPauseMs = (error.details.retryAfterSeconds ?? 0) * 1000
         const expected = isStatusError(error, 'Expired', 'Gone')
         this.#log[expected ? 'debug' : 'warn']({ err: error, failures }, 'list or watch failed; trying again')
       }
       const now = clock.now()
       const healthy = now - startedAt >= healthyWatchMs || (progressed && resumes.take(now))
       failures = healthy ? 0 : failures + 1
-      if (failures > 0) await clock.sleep(backoffMs(failures, random(), retryLimits), signal).catch(() => {})
+      const pauseMs = failures > 0 ? backoffMs(failures, random(), retryLimits) : 0
+      if (Math.max(pauseMs, askedPauseMs) > 0) {
+        await clock.sleep(Math.max(pauseMs, Math.min(askedPauseMs, longestAskedPauseMs)), signal).catch(() => {})
+      }
     }
   }
 

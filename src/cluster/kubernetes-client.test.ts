@@ -117,6 +117,47 @@ describe('KubernetesClient', () => {
     })
   })
 
+  it('comes back when a busy server asks to, and tells when it must not', async () => {
+    const busy = ['0', '0', undefined]
+    answer = (_request, response) => {
+      const after = busy.shift()
+      if (after === undefined) json(response, 200, { apiVersion: 'v1', kind: 'ConfigMap', ...configMap('a') })
+      else response.writeHead(429, { 'retry-after': after }).end('Too many requests, please try again later.')
+    }
+    expect(await client.create(configMapKind, { metadata: { name: 'a', namespace: 'home' } })).toBeDefined()
+    expect(asked).toHaveLength(3)
+    answer = (_request, response) => response.writeHead(429, { 'retry-after': '3600' }).end('later')
+    expect(await failure(client.list(configMapKind))).toMatchObject({
+      reason: 'TooManyRequests',
+      details: { retryAfterSeconds: 3600 },
+    })
+    expect(asked).toHaveLength(4)
+    answer = (_request, response) => response.writeHead(429, { 'retry-after': '0' }).end('never')
+    expect(await failure(client.list(configMapKind))).toMatchObject({ reason: 'TooManyRequests' })
+    expect(asked).toHaveLength(14)
+  })
+
+  it('ends a watch that brings nothing for long, as if the server had', async () => {
+    const impatient = await connectKubernetes(kubeconfig, { watchSilenceMs: 50 })
+    answer = (_request, response) => {
+      response.writeHead(200)
+      response.write(`${JSON.stringify({ type: 'ADDED', object: configMap('a') })}\n`)
+    }
+    const events = impatient.watch(configMapKind, { resourceVersion: '5' }, new AbortController().signal)
+    expect(await collect(events)).toEqual(['ADDED'])
+    impatient.close()
+  })
+
+  it('keeps nothing of who manages which field', async () => {
+    const managed = { metadata: { ...configMap('a').metadata, managedFields: [{ manager: 'kubectl' }] } }
+    answer = (request, response) => {
+      if (request.url?.includes('watch=')) response.end(`${JSON.stringify({ type: 'ADDED', object: managed })}\n`)
+      else json(response, 200, { metadata: { resourceVersion: '9' }, items: [managed] })
+    }
+    expect((await client.list(configMapKind)).items[0]?.metadata).toEqual(configMap('a').metadata)
+    for await (const event of watch()) expect(event).toMatchObject({ object: { metadata: configMap('a').metadata } })
+  })
+
   it('refuses an answer that is something else', async () => {
     answer = (_request, response) => json(response, 200, { hello: 'world' })
     expect(await failure(client.list(configMapKind))).toMatchObject({ reason: 'InternalError' })
@@ -141,6 +182,14 @@ describe('KubernetesClient', () => {
       resourceVersion: '5',
       labelSelector: 'a=b',
     })
+  })
+
+  it('asks for watches that end at different times, so that they do not all begin anew together', async () => {
+    answer = (_request, response) => response.writeHead(200).end()
+    for (let count = 0; count < 20; count += 1) await collect(watch())
+    const seconds = asked.map((line) => Number(new URL(`http://x${line.slice(4)}`).searchParams.get('timeoutSeconds')))
+    expect(seconds.every((value) => value >= 300 && value <= 600)).toBe(true)
+    expect(new Set(seconds).size).toBeGreaterThan(1)
   })
 
   it('throws what the server reports in the middle of a watch', async () => {

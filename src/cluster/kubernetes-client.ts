@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Kind, apiVersionOf, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
+import { podKind } from '../resources/pod.ts'
 import { StatusError, isStatusError, notFound } from '../resources/status-error.ts'
 import type {
   ClusterClient,
@@ -14,13 +15,19 @@ import type {
   WatchOptions,
 } from './cluster-client.ts'
 import { jsonLines } from './kubernetes/json-lines.ts'
-import { KubernetesConnection } from './kubernetes/kubernetes-connection.ts'
+import { type ConnectionOptions, KubernetesConnection, type WireRequest } from './kubernetes/kubernetes-connection.ts'
+import { accessOfFile, accessOfKubeconfig, usualAccess } from './kubernetes/open-access.ts'
 import { selectorText, resourcePath } from './kubernetes/resource-path.ts'
 import { statusErrorOf } from './kubernetes/status-response.ts'
 
 const pageSize = 500
-const longestWatchSeconds = 300
+/** Up to twice as long, as client-go does it: what began together should not begin anew together. */
+const leastWatchSeconds = 300
 const longestEvent = 8 * 1024 * 1024
+const longestTail = 16 * 1024
+const logDeadlineMs = 10_000
+const wholeLogDeadlineMs = 600_000
+const longestTimerMs = 2 ** 31 - 1
 /** How often a change is attempted when others write in between. */
 const mostAttempts = 8
 const firstPauseMs = 5
@@ -32,30 +39,35 @@ const listSchema = z.looseObject({
 const eventSchema = z.looseObject({ type: z.string(), object: z.looseObject({}) })
 const bookmarkSchema = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) })
 
-/**
- * Connects to a cluster; without a kubeconfig, as kubectl would. Kubernetes' client library is large, so it is only
- * loaded here.
- */
+/** Which part of a container's log. */
+export interface LogQuestion {
+  /** Undefined for the only one. */
+  readonly container: string | undefined
+  readonly follow: boolean
+  /** Of the container before its last restart. */
+  readonly previous: boolean
+  readonly tail: number | undefined
+}
+
+/** Connects to a cluster; without a kubeconfig, as kubectl would. */
 export async function connectKubernetes(
   kubeconfigPath: string | undefined,
-  options: { readonly answerDeadlineMs?: number | undefined } = {},
+  options: ConnectionOptions & { readonly context?: string | undefined } = {},
 ): Promise<KubernetesClient> {
-  const { KubeConfig } = await import('@kubernetes/client-node')
-  const config = new KubeConfig()
-  if (kubeconfigPath === undefined) config.loadFromDefault()
-  else config.loadFromFile(kubeconfigPath)
-  return new KubernetesClient(new KubernetesConnection(config, options))
+  const { context } = options
+  const access = await (kubeconfigPath === undefined
+    ? usualAccess(process.env, context)
+    : accessOfFile(kubeconfigPath, context))
+  return new KubernetesClient(new KubernetesConnection(access, options))
 }
 
 /** The same by a kubeconfig that is no file. */
 export async function connectKubernetesText(
   kubeconfig: string,
-  options: { readonly answerDeadlineMs?: number | undefined } = {},
+  options: ConnectionOptions = {},
 ): Promise<KubernetesClient> {
-  const { KubeConfig } = await import('@kubernetes/client-node')
-  const config = new KubeConfig()
-  config.loadFromString(kubeconfig)
-  return new KubernetesClient(new KubernetesConnection(config, options))
+  const access = await accessOfKubeconfig(kubeconfig, process.cwd())
+  return new KubernetesClient(new KubernetesConnection(access, options))
 }
 
 /** Any Kubernetes cluster, over its wire protocol. */
@@ -74,6 +86,33 @@ export class KubernetesClient implements ClusterClient {
   /** Asked of whether it answers at all: everybody may ask that. */
   serverVersion(signal?: AbortSignal): Promise<unknown> {
     return this.#connection.json({ method: 'GET', path: '/version' }, signal)
+  }
+
+  /** The last line of a container's log, with its time; empty if there is none. */
+  async logTail(ref: ObjectRef, container: string, signal: AbortSignal): Promise<string> {
+    const path = `${resourcePath(podKind, ref)}/log`
+    const query = { container, tailLines: '1', timestamps: 'true', limitBytes: String(longestTail) }
+    const parts: Buffer[] = []
+    for await (const part of this.#connection.stream({ method: 'GET', path, query }, logDeadlineMs, signal)) {
+      parts.push(part)
+    }
+    return Buffer.concat(parts).toString('utf8')
+  }
+
+  /** A container's log as its bytes come. One that is followed ends with its container or with the signal. */
+  log(ref: ObjectRef, question: LogQuestion, signal: AbortSignal): AsyncGenerator<Buffer> {
+    const { container, follow, previous, tail } = question
+    const query = {
+      container,
+      follow: follow ? 'true' : undefined,
+      previous: previous ? 'true' : undefined,
+      tailLines: tail === undefined ? undefined : String(tail),
+    }
+    const request = { method: 'GET', path: `${resourcePath(podKind, ref)}/log`, query } as const
+    // A program may say nothing for days, and that is no sign of a dead connection.
+    return follow
+      ? this.#connection.stream(request, longestTimerMs, signal, longestTimerMs)
+      : this.#connection.stream(request, wholeLogDeadlineMs, signal)
   }
 
   async get<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, signal?: AbortSignal): Promise<T | undefined> {
@@ -98,7 +137,7 @@ export class KubernetesClient implements ClusterClient {
       const query = { ...selection(options), limit: String(pageSize), continue: page }
       const path = resourcePath(kind, { namespace: options.namespace })
       const list = parse(listSchema, await this.#connection.json({ method: 'GET', path, query }, signal), path)
-      for (const item of list.items ?? []) items.push(typed(kind, item))
+      for (const item of list.items ?? []) items.push(withoutManagers(typed(kind, item)))
       page = list.metadata.continue || undefined
       if (page === undefined) return { items, resourceVersion: list.metadata.resourceVersion }
     }
@@ -106,17 +145,32 @@ export class KubernetesClient implements ClusterClient {
 
   async create<T extends KubernetesObject>(kind: Kind<T>, object: NewObject<T>, signal?: AbortSignal): Promise<T> {
     const path = resourcePath(kind, { namespace: object.metadata.namespace })
-    return typed(kind, await this.#connection.json({ method: 'POST', path, body: named(kind, object) }, signal))
+    return this.#write({ method: 'POST', path }, kind, object, signal)
+  }
+
+  /**
+   * For what people write: fields that their kind does not have are refused, as `kubectl apply` does it, instead of
+   * dropped. Of a rehearsal, the server says what would become of it, and keeps nothing.
+   */
+  strictly({ dryRun }: { readonly dryRun: boolean }): Pick<ClusterClient, 'create' | 'update'> {
+    const query = { fieldValidation: 'Strict', dryRun: dryRun ? 'All' : undefined }
+    return {
+      create: (kind, object, signal) => {
+        const path = resourcePath(kind, { namespace: object.metadata.namespace })
+        return this.#write({ method: 'POST', path, query }, kind, object, signal)
+      },
+      update: (kind, object, signal) =>
+        this.#write({ method: 'PUT', path: resourcePath(kind, refOf(object)), query }, kind, object, signal),
+    }
   }
 
   async update<T extends KubernetesObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
-    const path = resourcePath(kind, refOf(object))
-    return typed(kind, await this.#connection.json({ method: 'PUT', path, body: named(kind, object) }, signal))
+    return this.#write({ method: 'PUT', path: resourcePath(kind, refOf(object)) }, kind, object, signal)
   }
 
   async updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
     const path = resourcePath(kind, { ...refOf(object), subresource: 'status' })
-    return typed(kind, await this.#connection.json({ method: 'PUT', path, body: named(kind, object) }, signal))
+    return this.#write({ method: 'PUT', path }, kind, object, signal)
   }
 
   async changeStatus<T extends KubernetesObject>(
@@ -147,11 +201,13 @@ export class KubernetesClient implements ClusterClient {
   }
 
   async delete(kind: Kind, ref: ObjectRef, options: DeleteOptions = {}, signal?: AbortSignal): Promise<void> {
+    const { uid, resourceVersion } = options
+    const isBound = uid !== undefined || resourceVersion !== undefined
     const body = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
       gracePeriodSeconds: options.graceSeconds,
-      preconditions: options.uid === undefined ? undefined : { uid: options.uid },
+      preconditions: isBound ? { uid, resourceVersion } : undefined,
       propagationPolicy: options.propagation,
     }
     await this.#connection.json({ method: 'DELETE', path: resourcePath(kind, ref), body }, signal)
@@ -163,18 +219,20 @@ export class KubernetesClient implements ClusterClient {
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent<T>> {
     const path = resourcePath(kind, { namespace: options.namespace })
+    const seconds = Math.round(leastWatchSeconds * (1 + Math.random()))
     const query = {
       ...selection(options),
       watch: 'true',
       allowWatchBookmarks: 'true',
       resourceVersion: options.resourceVersion,
-      timeoutSeconds: String(longestWatchSeconds),
+      timeoutSeconds: String(seconds),
     }
     // The server ends it after that time; if it does not, the connection is dead.
-    const bytes = this.#connection.stream({ method: 'GET', path, query }, (longestWatchSeconds + 30) * 1000, signal)
+    const bytes = this.#connection.stream({ method: 'GET', path, query }, (seconds + 30) * 1000, signal)
     for await (const line of jsonLines(bytes, longestEvent)) {
       const { type, object } = parse(eventSchema, line, path)
-      if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') yield { type, object: typed(kind, object) }
+      if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
+        yield { type, object: withoutManagers(typed(kind, object)) }
       else if (type === 'BOOKMARK') {
         yield { type, resourceVersion: parse(bookmarkSchema, object, path).metadata.resourceVersion }
       } else throw statusErrorOf(500, object)
@@ -188,6 +246,15 @@ export class KubernetesClient implements ClusterClient {
   /** Closes idle connections. */
   close(): void {
     this.#connection.close()
+  }
+
+  async #write<T extends KubernetesObject>(
+    request: Pick<WireRequest, 'method' | 'path' | 'query'>,
+    kind: Kind<T>,
+    object: object,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    return typed(kind, await this.#connection.json({ ...request, body: named(kind, object) }, signal))
   }
 
   #mergePatch(path: string, body: MergePatch, signal?: AbortSignal): Promise<unknown> {
@@ -216,6 +283,15 @@ function typed<T extends KubernetesObject>(kind: Kind<T>, value: unknown): T {
     typeof value === 'object' && value !== null ? { apiVersion: apiVersionOf(kind), kind: kind.kind, ...value } : value
   if (isOfKind(kind, object)) return object
   throw new StatusError('InternalError', `the server answered with something else than ${resourceNameOf(kind)}`)
+}
+
+/**
+ * Who manages which field is half of many an object, and nobody here reads it. Those that are listed and watched are
+ * kept. An update that says nothing about it changes nothing about it.
+ */
+function withoutManagers<T extends KubernetesObject>(object: T): T {
+  const { managedFields, ...metadata } = object.metadata
+  return managedFields === undefined ? object : { ...object, metadata }
 }
 
 /** The server validated it by the schema of its kind, so the kind determines the type. */

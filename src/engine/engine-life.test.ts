@@ -113,7 +113,7 @@ describe('an engine that cannot start', () => {
     await writeFile(broken, 'this is not a model')
     const engine = await start({ modelPath: broken })
     await expect(start({ port: engine.address.port })).rejects.toThrow(expect.objectContaining({ code: 'port_in_use' }))
-    await expect(engine.ready).rejects.toThrow(expect.objectContaining({ code: 'engine_start_failed' }))
+    await expect(engine.ready).rejects.toThrow(expect.objectContaining({ code: 'model_files_unusable' }))
     const health = await fetch(`${engine.address.url}/health`)
     expect([health.status, await health.json()]).toMatchObject([503, { status: 'failed' }])
     const asked = await post(engine, '/v1/chat/completions', { model, messages })
@@ -167,7 +167,7 @@ describe('a model whose template has tools', () => {
     expect(prompt).toContain('<tool_call>\n{"name": "get", "arguments": {"k": "a"}}\n</tool_call>')
     expect(prompt).toMatch(/<tool_response>\n\{"t": ?20\}\n<\/tool_response><\|im_end\|>\n<\|im_start\|>assistant\n$/)
 
-    const unsupported = { type: 'function', function: { name: 'x', parameters: { type: 'string', pattern: 'a+' } } }
+    const unsupported = { type: 'function', function: { name: 'x', parameters: { type: 'string', pattern: '(?=a)' } } }
     expect(await (await chat({ tools: [unsupported] })).json()).toMatchObject({
       error: { code: 'unsupported_parameter', param: 'tools[0].function.parameters.pattern' },
     })

@@ -15,6 +15,14 @@ export interface RequestFigures {
   readonly completionTokens: number
 }
 
+/** The figures of the engine as it is now. */
+export interface EngineFigures {
+  readonly ready: boolean
+  readonly running: number
+  readonly waiting: number
+  readonly loading: { readonly bytes: number; readonly totalBytes: number }
+}
+
 export class EngineMetrics {
   readonly #metrics = new Metrics()
   readonly #requests = this.#metrics.counter('sluice_engine_requests_total', 'Requests answered.', [
@@ -41,6 +49,11 @@ export class EngineMetrics {
   readonly #running = this.#metrics.gauge('sluice_engine_running_requests', 'Requests that generate now.')
   readonly #waiting = this.#metrics.gauge('sluice_engine_waiting_requests', 'Requests that wait for a free sequence.')
   readonly #ready = this.#metrics.gauge('sluice_engine_ready', '1 when the model can answer.')
+  readonly #loadedBytes = this.#metrics.gauge(
+    'sluice_engine_loaded_bytes',
+    'Bytes of the model that are loaded: of those to be read, and then of those to be put where they are computed with.',
+  )
+  readonly #modelBytes = this.#metrics.gauge('sluice_engine_model_bytes', "Bytes of the model's files.")
   readonly #stall = this.#metrics.gauge(
     'sluice_engine_longest_stall_seconds',
     'Longest time that the event loop did not turn, since this was last asked for.',
@@ -68,7 +81,9 @@ export class EngineMetrics {
     return this.#metrics.contentType
   }
 
-  async text(now: { ready: boolean; running: number; waiting: number }): Promise<string> {
+  async text(now: EngineFigures): Promise<string> {
+    this.#loadedBytes.set(now.loading.bytes)
+    this.#modelBytes.set(now.loading.totalBytes)
     this.#ready.set(now.ready ? 1 : 0)
     this.#running.set(now.running)
     this.#waiting.set(now.waiting)

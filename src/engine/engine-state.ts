@@ -1,8 +1,9 @@
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import type { LanguageModel } from './llama/language-model.ts'
+import type { LoadReport } from './loading/load-progress.ts'
 
 type Phase =
-  | { readonly name: 'loading'; readonly fraction: number }
+  | { readonly name: 'loading' }
   | { readonly name: 'ready'; readonly model: LanguageModel }
   | { readonly name: 'failed'; readonly reason: string }
   | { readonly name: 'stopping' }
@@ -10,16 +11,14 @@ type Phase =
 /** Whether the engine can answer, and how many requests it is answering. */
 export class EngineState {
   readonly modelName: string
-  #phase: Phase = { name: 'loading', fraction: 0 }
+  readonly #report: () => LoadReport
+  #phase: Phase = { name: 'loading' }
   readonly #inFlight = new Set<object>()
   #whenIdle: (() => void)[] = []
 
-  constructor(modelName: string) {
+  constructor(modelName: string, report: () => LoadReport) {
     this.modelName = modelName
-  }
-
-  loadProgressed(fraction: number): void {
-    if (this.#phase.name === 'loading') this.#phase = { name: 'loading', fraction }
+    this.#report = report
   }
 
   loaded(model: LanguageModel): void {
@@ -38,6 +37,11 @@ export class EngineState {
     return this.#phase.name === 'ready'
   }
 
+  /** How far the model is loaded. */
+  get loading(): LoadReport {
+    return this.#report()
+  }
+
   get load(): LanguageModel['load'] {
     return this.#phase.name === 'ready' ? this.#phase.model.load : { running: this.#inFlight.size, waiting: 0 }
   }
@@ -50,7 +54,7 @@ export class EngineState {
       case 'loading':
         throw new SluiceError('engine_loading', {
           model: this.modelName,
-          percent: Math.floor(this.#phase.fraction * 100),
+          percent: percentOf(this.#report()),
           retryAfterSeconds: 1,
         })
       case 'failed':
@@ -66,8 +70,7 @@ export class EngineState {
   health(): { status: 200 | 503; body: object } {
     const phase = this.#phase
     if (phase.name === 'ready') return { status: 200, body: { status: 'ready', model: this.modelName } }
-    const detail =
-      phase.name === 'loading' ? { progress: phase.fraction } : phase.name === 'failed' ? { reason: phase.reason } : {}
+    const detail = phase.name === 'loading' ? this.#report() : phase.name === 'failed' ? { reason: phase.reason } : {}
     return { status: 503, body: { status: phase.name, model: this.modelName, ...detail } }
   }
 
@@ -89,4 +92,8 @@ export class EngineState {
       this.#whenIdle.push(resolve)
     })
   }
+}
+
+function percentOf({ bytes, totalBytes }: LoadReport): number {
+  return totalBytes > 0 ? Math.floor((bytes / totalBytes) * 100) : 0
 }

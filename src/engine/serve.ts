@@ -5,13 +5,13 @@ import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { AccessCheck, accessKeyOf, type KeyEnvironment } from './http/access-key.ts'
 import { type CardEnvironment, mayUseGpu } from './gpu/card-environment.ts'
-import { EngineMetrics } from './engine-metrics.ts'
 import { EngineState } from './engine-state.ts'
-import { createHttpFace } from './http/http-face.ts'
 import type { LanguageModel } from './llama/language-model.ts'
-import { loadLlamaModel } from './llama/llama-model.ts'
-import { readModelCompanions } from './models/model-companions.ts'
-import { findModelFile } from './models/model-file.ts'
+import { type LlamaWeights, loadWeights } from './llama/llama-weights.ts'
+import { readFileReads } from './loading/file-reads.ts'
+import { LoadProgress } from './loading/load-progress.ts'
+import { tellLoading } from './loading/tell-loading.ts'
+import { findModelFile, modelBytes } from './models/model-file.ts'
 import { type ServeOptions, checkServeOptions, defaultThreads, flagsWithoutEffect } from './serve-options.ts'
 
 export type { ServeOptions }
@@ -47,13 +47,70 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
   const environment = surroundings.environment ?? process.env
   checkServeOptions(options, environment)
   const file = await findModelFile(options.modelPath)
-  const companions = await readModelCompanions(file)
   const { log, clock = systemClock } = surroundings
-
-  const name = options.servedModelName ?? options.modelPath
-  const state = new EngineState(name)
+  const progress = new LoadProgress({ totalBytes: await modelBytes(file), clock, reads: readFileReads })
   const abort = new AbortController()
-  const key = accessKeyOf(options.apiKey, environment)
+  const signal = AbortSignal.any([abort.signal, ...(surroundings.signal ? [surroundings.signal] : [])])
+  const threads = options.threads ?? defaultThreads()
+  const startedAt = clock.now()
+  const reading = Promise.withResolvers<void>()
+  const weights = loadWeights({
+    file,
+    maxModelLen: options.maxModelLen,
+    threads,
+    sequences: options.maxNumSeqs,
+    log,
+    gpu: mayUseGpu(environment),
+    gpuMemoryUtilization: options.gpuMemoryUtilization,
+    progress,
+    onBackend: (gpu) => {
+      const flags = flagsWithoutEffect(options, gpu)
+      if (flags.length > 0) log.info({ flags }, 'flags accepted, without effect here')
+    },
+    onReading: reading.resolve,
+    signal,
+  })
+  // Whoever needs them waits for them below, or has failed before.
+  const failed = weights.catch(() => {})
+  await Promise.race([reading.promise, failed])
+  try {
+    const shared = { log, clock, progress, abort, signal, threads, startedAt, environment }
+    return await openEngine(options, { file, weights, ...shared })
+  } catch (error) {
+    abort.abort(new SluiceError('stopping'))
+    const loaded = await weights.catch(() => undefined)
+    await loaded?.backend.addon.dispose()
+    throw error
+  }
+}
+
+interface EngineParts {
+  readonly file: string
+  readonly weights: Promise<LlamaWeights>
+  readonly log: Logger
+  readonly clock: Clock
+  readonly progress: LoadProgress
+  readonly abort: AbortController
+  /** Ends the loading, when the engine is stopped or whoever started it gives up. */
+  readonly signal: AbortSignal
+  readonly threads: number
+  readonly startedAt: number
+  readonly environment: KeyEnvironment
+}
+
+async function openEngine(options: ServeOptions, parts: EngineParts): Promise<RunningEngine> {
+  const { file, weights, log, clock, progress, abort, signal, threads, startedAt } = parts
+  // Only now, while llama.cpp reads the weights: importing these takes a fifth of the time until the first token.
+  const [{ createHttpFace }, { EngineMetrics }, { loadLlamaModel }, { readModelCompanions }] = await Promise.all([
+    import('./http/http-face.ts'),
+    import('./engine-metrics.ts'),
+    import('./llama/llama-model.ts'),
+    import('./models/model-companions.ts'),
+  ])
+  const companions = await readModelCompanions(file)
+  const name = options.servedModelName ?? options.modelPath
+  const state = new EngineState(name, () => progress.report())
+  const key = accessKeyOf(options.apiKey, parts.environment)
   const face = createHttpFace({
     access: key === undefined ? undefined : new AccessCheck(key),
     state,
@@ -66,11 +123,9 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
   const server = createServer({ keepAliveTimeout: keepAliveMs }, face)
   const address = await listen(server, options.host, options.port)
 
-  const threads = options.threads ?? defaultThreads()
   log.info({ model: name, file, threads, url: address.url }, 'loading the model')
-  const startedAt = clock.now()
-  const loadSignal = AbortSignal.any([abort.signal, ...(surroundings.signal ? [surroundings.signal] : [])])
   const loading = loadLlamaModel({
+    weights,
     file,
     name,
     companions,
@@ -79,16 +134,11 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
     sequences: options.maxNumSeqs,
     waitingLimit,
     log,
-    gpu: mayUseGpu(environment),
-    gpuMemoryUtilization: options.gpuMemoryUtilization,
-    onProgress: reportProgress(state, log),
-    onBackend: (gpu) => {
-      const flags = flagsWithoutEffect(options, gpu)
-      if (flags.length > 0) log.info({ flags }, 'flags accepted, without effect here')
-    },
-    signal: loadSignal,
+    clock,
+    signal,
   })
-  const ready = loading.then(
+  const endTelling = tellLoading(progress, clock, log)
+  const ready = loading.finally(endTelling).then(
     (model) => {
       state.loaded(model)
       const seconds = (clock.now() - startedAt) / 1000
@@ -96,7 +146,7 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
     },
     (error: unknown) => {
       state.loadFailed(error)
-      throw loadSignal.aborted ? new SluiceError('stopping') : error
+      throw signal.aborted ? new SluiceError('stopping') : error
     },
   )
   // The caller may wait for `ready` later or never, so a failure must not count as unhandled.
@@ -140,17 +190,6 @@ async function within(clock: Clock, ms: number, promise: Promise<void>): Promise
   })
   await Promise.race([promise, deadline])
   cancel()
-}
-
-/** Logs every quarter of the loading; /health has the exact figure at any time. */
-function reportProgress(state: EngineState, log: Logger): (fraction: number) => void {
-  let reported = 0
-  return (fraction) => {
-    state.loadProgressed(fraction)
-    const quarter = Math.floor(fraction * 4)
-    if (quarter > reported) log.info({ percent: quarter * 25 }, 'loading the model')
-    reported = Math.max(reported, quarter)
-  }
 }
 
 function listen(server: Server, host: string, port: number): Promise<RunningEngine['address']> {

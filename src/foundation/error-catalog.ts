@@ -7,7 +7,7 @@ interface CatalogEntry {
   readonly message: string
 }
 
-/** Every error code of the program. docs/errors.md lists the same codes, and a test compares the two. */
+/** Every error code of the program. docs/reference/errors.md lists the same codes, and a test compares the two. */
 export const errorCatalog = {
   stopping: { status: 503, message: 'Sluice is stopping; try again in a moment.' },
   workers_unsupported: {
@@ -54,6 +54,10 @@ export const errorCatalog = {
     status: 429,
     message: '{waiting} requests already wait for {model}; try again in {retryAfterSeconds} s.',
   },
+  engine_memory_full: {
+    status: 503,
+    message: 'The engine has no memory for another conversation or a longer one; try again later.',
+  },
   gateway_overloaded: {
     status: 503,
     message: 'The gateway holds as many request bodies as it can; try again in {retryAfterSeconds} s.',
@@ -83,6 +87,7 @@ export const errorCatalog = {
       'This engine answers whoever has its key, which is its gateway: ask there, or send the key as "Authorization: Bearer …".',
   },
   engine_start_failed: { status: 500, message: 'The engine cannot start: {reason}' },
+  model_files_unusable: { status: 422, message: 'The engine cannot serve these files: {reason}' },
   // HTTP itself: the relay
   invalid_http: { status: 400, message: 'The request is not valid HTTP/1.1: {reason}.' },
   request_timeout: { status: 408, message: 'The request did not arrive within {seconds} s.' },
@@ -130,11 +135,42 @@ export const errorCatalog = {
     status: 400,
     message: 'A cluster ID is made of lower-case letters, digits and dashes, at most 40 characters.',
   },
+  usage_question_malformed: {
+    status: 400,
+    message:
+      'The question about usage cannot be answered: {reason}. Its parameters are since, until, by, model and key.',
+  },
   cluster_not_found: { status: 404, message: 'There is no cluster {id}.' },
   management_route_not_found: { status: 404, message: 'There is no {path} in the management API.' },
+  // The console
+  console_login_refused: {
+    status: 401,
+    message: 'This access key and this secret key do not open the console. Both are in credentials.json.',
+  },
+  console_session_missing: { status: 401, message: 'You are not logged in, or not any more. Log in again.' },
+  console_of_another: {
+    status: 403,
+    message: 'The console is for keys of the enterprise that owns this cluster; this key belongs to another.',
+  },
+  console_foreign_request: {
+    status: 403,
+    message: 'Only the console’s own page, or a program that sends the header x-sluice-console, may ask for this.',
+  },
+  console_busy: { status: 429, message: 'The console is open too often; close another page of it first.' },
+  console_arrivals: { status: 429, message: 'This model cannot be taken now: {reason}. Try again in a moment.' },
+  console_input: { status: 400, message: '{reason}' },
+  console_object_missing: { status: 404, message: 'There is no {what} {name}.' },
+  console_action_unavailable: { status: 501, message: 'The console cannot do that here: {reason}.' },
+  model_not_taken: { status: 400, message: 'These files are not taken: {reason}' },
+  upload_at: { status: 409, message: 'There are {bytes} bytes of {file} here; go on from there.' },
+  upload_given_up: {
+    status: 408,
+    message: 'Nothing came for {seconds} seconds, so what had arrived was removed. Add the model again.',
+  },
   // Starting and commands
   invalid_flag: { status: 400, message: '{flag}: {reason}' },
-  unknown_command: { status: 400, message: 'There is no command {command}. `sluice --help` lists them.' },
+  unknown_command: { status: 400, message: 'There is no command {command}. {hint}' },
+  nothing_runs: { status: 503, message: 'Nothing runs {where}. {hint}' },
   audit_log_missing: {
     status: 404,
     message: 'There is no audit log at {path} yet. --data names the data directory of a `sluice up`.',
@@ -143,10 +179,25 @@ export const errorCatalog = {
     status: 409,
     message: 'The data directory {path} is in use by the process {pid}. Stop it, or choose another with --data.',
   },
+  data_directory_unusable: {
+    status: 400,
+    message: 'The data directory {path} cannot be used: {reason}. Choose another with --data.',
+  },
   data_file_unreadable: {
     status: 500,
     message: '{path} is damaged. Restore it from a copy, or start with another --data directory.',
   },
+  no_data_directory: {
+    status: 404,
+    message: 'There is nothing of a `sluice up` in {path}. --data names its data directory.',
+  },
+  backup_failed: { status: 500, message: 'The backup was not made: {reason}' },
+  backup_unreadable: { status: 400, message: '{path} cannot be restored: {reason}' },
+  restore_needs_room: {
+    status: 409,
+    message: '{path} is not empty. Restore into a directory that is empty or does not exist, with --data.',
+  },
+  service_failed: { status: 500, message: 'The service was not changed as asked: {reason}.' },
   port_in_use: {
     status: 409,
     message: 'The {name} port {host}:{port} is in use. Choose another with {flag} (0 picks a free one).',
@@ -160,6 +211,21 @@ export const errorCatalog = {
     status: 503,
     message: 'The cluster of {kubeconfig} cannot be reached: {reason}. Start it with `sluice up`, or name another.',
   },
+  gateway_unreachable: {
+    status: 503,
+    message: 'The gateway at {gateway} cannot be reached: {reason}. `sluice status` says what runs.',
+  },
+  answer_failed: { status: 502, message: '{reason}' },
+  no_gateway: {
+    status: 404,
+    message: 'No address of the gateway is known here. Name it with --gateway URL, such as http://127.0.0.1:8000.',
+  },
+  model_stays_awake: {
+    status: 409,
+    message: 'The model {model} stays awake: {reason}',
+  },
+  not_in_time: { status: 504, message: '{what} did not happen within {seconds} s: {reason}' },
+  log_missing: { status: 404, message: 'There is no log of {name}: {reason}' },
   pods_do_not_end: {
     status: 504,
     message: 'These Pods did not end in time: {pods}. `kubectl describe pod` says more.',
@@ -213,7 +279,8 @@ export const errorCatalog = {
   },
   store_too_new: {
     status: 409,
-    message: 'The store file {path} was written by a newer version (schema {found}; this one knows {known}).',
+    message:
+      'The store file {path} was written by a newer version (schema {found}; this one knows {known}). Start that version, or restore a backup made before the upgrade.',
   },
 } as const satisfies Record<string, CatalogEntry>
 

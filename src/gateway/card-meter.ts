@@ -4,6 +4,7 @@ import { modelOfPod } from '../resources/model-ownership.ts'
 import type { Model } from '../resources/model.ts'
 import type { ObjectRef } from '../resources/object-ref.ts'
 import { type Pod, isPodFinished, isPodReady } from '../resources/pod.ts'
+import { servingName } from '../resources/serving-group.ts'
 import type { Demand } from '../traffic/demand.ts'
 
 export interface CardMeterOptions {
@@ -13,6 +14,8 @@ export interface CardMeterOptions {
   readonly demand: Pick<Demand, 'inFlightByEndpoint'>
   readonly clock: Clock
   readonly metrics: Metrics
+  /** Is told how many cards each model has held for this long. */
+  readonly onStep?: ((seconds: number, heldByModel: ReadonlyMap<string, number>) => void) | undefined
 }
 
 const everyMs = 1_000
@@ -60,23 +63,26 @@ export class CardMeter {
   }
 
   #measure(): void {
-    const { namespace, pods, models, demand, clock } = this.#options
+    const { namespace, pods, models, demand, clock, onStep } = this.#options
     const now = clock.now()
     const stepSeconds = Math.min(Math.max(0, now - this.#lastAt), longestStepMs) / 1000
     this.#lastAt = now
     const held = new Map<string, { readonly model: string; readonly card: string; count: number }>()
+    const heldByModel = new Map<string, number>()
     for (const pod of pods.list()) {
       if (pod.metadata.namespace !== namespace) continue
       const model = modelOfPod(pod, models)?.metadata.name
       if (model === undefined) continue
       for (const [card, count] of cardsHeld(pod)) {
-        const busy = (demand.inFlightByEndpoint(model).get(pod.metadata.name) ?? 0) > 0
+        const busy = (demand.inFlightByEndpoint(model).get(servingName(pod)) ?? 0) > 0
         const state = busy ? 'active' : isPodReady(pod) ? 'idle' : 'starting'
         this.#seconds.inc({ model, card, state }, count * stepSeconds)
         const key = `${model} ${card}`
         held.set(key, { model, card, count: (held.get(key)?.count ?? 0) + count })
+        heldByModel.set(model, (heldByModel.get(model) ?? 0) + count)
       }
     }
+    onStep?.(stepSeconds, heldByModel)
     for (const { model, card, count } of held.values()) this.#held.set({ model, card }, count)
     for (const [key, labels] of this.#shown) if (!held.has(key)) this.#held.set(labels, 0)
     this.#shown = new Map([...held].map(([key, { model, card }]) => [key, { model, card }]))

@@ -7,9 +7,10 @@ const ask = { model: 'tiny', messages: [{ role: 'user', content: 'Hi' }] }
 const headOf = (...fields: string[]) =>
   [`POST ${chat} HTTP/1.1`, 'host: x', 'content-type: application/json', ...fields, '', ''].join('\r\n')
 
-async function setUp() {
+/** A client that reads in time is never cut off before `lingerMs`, however busy the machine is. */
+async function setUp(lingerMs = 200) {
   const upstream = await startUpstream((_request, response) => void response.end('{}'))
-  const relayLimits = { headTimeoutMs: 300, bodyIdleMs: 300, lingerMs: 200 }
+  const relayLimits = { headTimeoutMs: 300, bodyIdleMs: 300, lingerMs }
   const gateway = await startGateway({ gateway: { relayLimits, settings: { maxBodyBytes: 100_000 } } })
   gateway.addPod('one', upstream.port)
   return { ...gateway, upstream }
@@ -48,7 +49,7 @@ it('answers what is no HTTP with an error as OpenAI has it', async () => {
 
 describe('clients that are slow on purpose', () => {
   it('keep nobody else waiting, and are sent away when the time for a head is over', async () => {
-    const { port, url, upstream, pool } = await setUp()
+    const { port, url, upstream, pool } = await setUp(10_000)
     const slow = Array.from({ length: 300 }, () => connectRaw(port))
     for (const { socket } of slow) socket.write(`POST ${chat} HTTP/1.1\r\nhost: x\r\n`)
     const dripping = setInterval(() => slow.forEach(({ socket }) => socket.writable && socket.write('x-a: b\r\n')), 20)
@@ -84,13 +85,23 @@ describe('requests that are too large', () => {
       413,
     ],
   ])('are refused at the limit: %s', async (_case, start, piece, status) => {
-    const { port, url, upstream } = await setUp()
+    const { port, url, upstream } = await setUp(10_000)
     const client = connectRaw(port)
     client.socket.write(start)
     flood(client, piece)
     await until(() => client.closed)
     expect(client.text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(upstream.received).toHaveLength(0)
+    expect((await postJson(url + chat, ask)).status).toBe(200)
+  })
+
+  it('are cut off when their client neither reads nor stops', async () => {
+    const { port, url } = await setUp()
+    const client = connectRaw(port)
+    client.socket.pause()
+    client.socket.write(`POST ${chat} HTTP/1.1\r\nhost: x\r\n`)
+    flood(client, 'x-more: and more\r\n')
+    await until(() => client.closed)
     expect((await postJson(url + chat, ask)).status).toBe(200)
   })
 

@@ -21,10 +21,11 @@ describe('a sleeping model', () => {
       return response.status
     })
     await until(() => pool.sample('tiny')?.waiting === 1_000)
+    // Later a connection may fail on a busy machine: that request waits again, and says so again.
+    expect(wakes).toEqual(['tiny'])
     addPod('one', upstream.port)
     const statuses = await Promise.all(answers)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1_000)
-    expect(wakes).toEqual(['tiny'])
     await until(() => pool.sample('tiny')?.active === 0)
   })
 

@@ -257,12 +257,42 @@ describe('what the gateway answers by itself', () => {
       object: 'model',
       created: Date.UTC(2030, 0, 1) / 1000,
       owned_by: 'somebody',
-      sluice: { phase: 'Waking', message: 'loading' },
+      sluice: { phase: 'Waking', message: 'loading', features: ['TextGeneration'] },
     }
     const list = await fetch(`${url}/openai/v1/models`)
     expect(await list.json()).toEqual({ object: 'list', data: [tiny] })
     expect(await (await fetch(`${url}/v1/models/tiny`)).json()).toEqual(tiny)
     expect((await fetch(`${url}/v1/models/nope`)).status).toBe(404)
+  })
+
+  it('tells how far a model is that loads, and how long it took last time', async () => {
+    const loading = { phase: 'Reading', percent: 45, progress: '45 %', since: 'a', movedAt: 'b' } as const
+    const model = fakeModel('tiny', 'Waking', 'loading')
+    const { url } = await startGateway({
+      models: [{ ...model, status: { ...model.status, loading, lastLoadSeconds: 42 } }],
+    })
+    expect(await (await fetch(`${url}/v1/models/tiny`)).json()).toMatchObject({
+      sluice: { phase: 'Waking', message: 'loading', loading, lastLoadSeconds: 42 },
+    })
+  })
+
+  it('says in one word what a model lacks, and that files on their way are not missing', async () => {
+    const lacking = (name: string, files: string) => {
+      const model = fakeModel(name, 'Asleep', 'There are no files.')
+      const conditions = [
+        { type: 'Ready', status: 'False' as const, reason: 'FilesMissing' },
+        { type: 'FilesPresent', status: 'False' as const, reason: files },
+      ]
+      return { ...model, status: { ...model.status, conditions } }
+    }
+    const { url } = await startGateway({ models: [lacking('never', 'Missing'), lacking('soon', 'OnTheirWay')] })
+    const { data } = (await (await fetch(`${url}/v1/models`)).json()) as {
+      data: Array<{ id: string; sluice: { reason: string } }>
+    }
+    expect(data.map(({ id, sluice }) => [id, sluice.reason])).toEqual([
+      ['never', 'FilesMissing'],
+      ['soon', 'FilesOnTheirWay'],
+    ])
   })
 
   it('answers a preflight with what was asked for', async () => {

@@ -1,3 +1,4 @@
+import { BuiltPage } from '../foundation/built-page.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { errorMessage, SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
@@ -13,12 +14,12 @@ import { forwardedClient } from './access/forwarded-client.ts'
 import { GrantedModels, openGrant } from './access/granted-models.ts'
 import { KeyCheck, type KeySource } from './access/key-check.ts'
 import { noProxies, type TrustedProxies } from './access/trusted-proxies.ts'
-import { ChatPage } from './answers/chat-page.ts'
 import { isPreflight, preflightAnswer } from './answers/cors.ts'
 import { openAiModel, openAiModelList } from './answers/model-listing.ts'
 import { codedError, errorAnswer } from './answers/openai-errors.ts'
 import { type Asked, readAsked, readPassThrough } from './body/asked-model.ts'
 import { BodyBudget, type BodyShare } from './body/body-budget.ts'
+import { renameModel } from './body/json-body.ts'
 import { TurnWork } from './body/turn-work.ts'
 import { GatewayMetrics } from './gateway-metrics.ts'
 import { defaultGatewaySettings, type GatewaySettings } from './gateway-settings.ts'
@@ -26,7 +27,9 @@ import { isClientGone } from './model/client-gone.ts'
 import { ModelRequest, type ModelRequestTools } from './model/model-request.ts'
 import { RequestLines } from './request-log/request-lines.ts'
 import { RequestRecord } from './request-log/request-record.ts'
+import { type ResponsesTranslation, translateBody } from './responses/responses-translation.ts'
 import { matchRoute, type Route } from './routes.ts'
+import type { UsageCounter } from './usage/usage-counter.ts'
 
 export interface GatewayOptions {
   readonly catalog: ModelCatalog
@@ -47,9 +50,13 @@ export interface GatewayOptions {
   readonly trustedProxies?: TrustedProxies | undefined
   /** Why no sleeping model is woken at the moment; undefined while they are. */
   readonly wakeObstacle?: (() => string | undefined) | undefined
+  /** Counts what models answer to whom. */
+  readonly usage?: Pick<UsageCounter, 'count'> | undefined
   readonly settings?: Partial<GatewaySettings>
   readonly relayLimits?: Partial<RelayLimits>
 }
+
+const chatPageRules = { policy: ["font-src 'self'", "manifest-src 'self'"] }
 
 type ModelRoute = Extract<Route, { kind: 'inference' | 'pass-through' }>
 
@@ -69,7 +76,7 @@ export class Gateway {
   /** Used if no keys are required. */
   readonly #allModels: GrantedModels
   readonly #server: RelayServer
-  #chatPage: ChatPage | undefined
+  #chatPage: BuiltPage | undefined
   #stopping = false
 
   readonly handler: Handler = (exchange, done) => this.#handle(exchange, done)
@@ -105,7 +112,7 @@ export class Gateway {
   /** Reads the chat page and accepts requests. Port 0 picks a free one. */
   async listen(host: string, port: number, options: ListenOptions = {}): Promise<{ host: string; port: number }> {
     const { chatPageDirectory } = this.#options
-    if (chatPageDirectory !== undefined) this.#chatPage = await this.#loadChatPage(chatPageDirectory)
+    if (chatPageDirectory !== undefined) this.#chatPage = this.#loadChatPage(chatPageDirectory)
     return this.#server.listen(host, port, options)
   }
 
@@ -117,9 +124,9 @@ export class Gateway {
   }
 
   /** The API is served even if the page's files are missing. */
-  async #loadChatPage(directory: string): Promise<ChatPage | undefined> {
+  #loadChatPage(directory: string): BuiltPage | undefined {
     try {
-      return await ChatPage.load(directory)
+      return BuiltPage.load(directory, chatPageRules)
     } catch (error) {
       this.#options.log.warn({ directory, reason: errorMessage(error) }, 'there is no chat page to serve')
       return undefined
@@ -153,6 +160,7 @@ export class Gateway {
     try {
       const now = this.#clock.now()
       record.count(this.#metrics, now)
+      this.#options.usage?.count(record, !record.complete && isClientGone(exchange))
       this.#requestLines.write(record, exchange.head.method, now)
     } catch (error) {
       this.#options.log.error({ requestId: record.requestId, err: error }, 'a finished request could not be counted')
@@ -171,7 +179,8 @@ export class Gateway {
       case 'method-refused':
         throw new SluiceError('method_not_allowed', { method, path, allowed: [...match.methods, 'OPTIONS'].join(', ') })
       case 'nothing': {
-        const page = method === 'GET' || method === 'HEAD' ? this.#chatPage?.answer(path, headers) : undefined
+        const page =
+          method === 'GET' || method === 'HEAD' ? this.#chatPage?.answer(path, headers.get('if-none-match')) : undefined
         if (!page) throw new SluiceError('route_not_found', { method, path: path.slice(0, 200) })
         record.route = 'chat-page'
         return this.#respond(exchange, record, page, end)
@@ -191,7 +200,7 @@ export class Gateway {
       case 'models':
         return this.#respond(exchange, record, jsonAnswer(openAiModelList(models.list())), end)
       case 'model':
-        return this.#respond(exchange, record, jsonAnswer(openAiModel(models.find(route.id))), end)
+        return this.#respond(exchange, record, jsonAnswer(openAiModel(models.listed(route.id))), end)
       case 'inference':
         return readAsked(source, route, (asked) => this.#serveModel(exchange, route, asked, record, end), end)
       case 'pass-through':
@@ -205,15 +214,34 @@ export class Gateway {
   }
 
   #serveModel(exchange: Exchange, route: ModelRoute, asked: Asked, record: RequestRecord, end: Done): void {
+    record.model = asked.model
+    if (route.name === 'responses' && !this.#options.catalog.get(asked.model)?.hasResponses) {
+      return this.#serveAsChat(exchange, asked, record, end)
+    }
+    if (asked.renamed === undefined) return this.#send(exchange, route, asked, undefined, record, end)
+    renameModel(exchange, this.#work, asked.renamed)
+      .then((body) => this.#send(exchange, route, asked, body, record, end))
+      .catch(end)
+  }
+
+  /** `sentBody`: instead of the client's. */
+  #send(
+    exchange: Exchange,
+    route: ModelRoute,
+    asked: Asked,
+    sentBody: readonly Buffer[] | undefined,
+    record: RequestRecord,
+    end: Done,
+  ): void {
     const { model, streamed, body, check } = asked
-    const { query } = exchange.head
-    record.model = model
+    record.bodyBytes = body?.length ?? 0
     const request = {
       model,
       streamed,
       body,
       check,
-      target: query === '' ? route.upstreamPath : `${route.upstreamPath}?${query}`,
+      sentBody,
+      target: targetOf(exchange, route.upstreamPath),
       headers: {
         set: record.client.fields.length === 0 ? [record.idField] : [record.idField, ...record.client.fields],
         // Our own keys are not for engines. If no keys are required, the client's may be meant for the engine.
@@ -222,6 +250,30 @@ export class Gateway {
       reportsUsage: route.kind === 'inference',
     }
     new ModelRequest(this.#modelTools, exchange, request, record, end).try()
+  }
+
+  /** A response is asked for, and the model's engine has chat completions only. */
+  #serveAsChat(exchange: Exchange, { model, streamed, renamed }: Asked, record: RequestRecord, end: Done): void {
+    const go = (translation: ResponsesTranslation): void => {
+      record.bodyBytes = translation.body[0]?.length ?? 0
+      const request = {
+        model,
+        streamed,
+        body: translation.body[0],
+        // What was translated has been checked.
+        check: async () => {},
+        target: targetOf(exchange, '/v1/chat/completions'),
+        sentBody: translation.body,
+        translation,
+        headers: {
+          set: [record.idField, ...record.client.fields],
+          remove: this.#keys ? translatedFieldsAndKey : translatedFields,
+        },
+        reportsUsage: true,
+      }
+      new ModelRequest(this.#modelTools, exchange, request, record, end).try()
+    }
+    translateBody({ exchange, work: this.#work, model: renamed }, go, end)
   }
 
   #serveMetrics(exchange: Exchange, record: RequestRecord, end: Done): void {
@@ -274,6 +326,13 @@ export class Gateway {
 
 const ownFields = ['x-sluice-model']
 const ownFieldsAndKey = [...ownFields, 'authorization']
+/** An answer that is read here must not be compressed. */
+const translatedFields = [...ownFields, 'accept-encoding']
+const translatedFieldsAndKey = [...translatedFields, 'authorization']
+
+function targetOf({ head: { query } }: Exchange, path: string): string {
+  return query === '' ? path : `${path}?${query}`
+}
 
 function jsonAnswer(value: unknown): Answer {
   return { status: 200, headers: [['content-type', 'application/json']], body: JSON.stringify(value) }

@@ -22,15 +22,24 @@ const engine: UpstreamAnswer = ({ url, body }, response) => {
     return
   }
   if (body.includes('eternity')) return
+  if (url === '/v1/audio/speech') {
+    response.writeHead(200, { 'content-type': 'audio/mpeg' }).end(speech)
+    return
+  }
   const answers: Record<string, unknown> = {
     '/v1/chat/completions': { choices: [{ message: { role: 'assistant', content: 'Paris' } }], usage },
     '/v1/completions': { choices: [{ text: 'Paris' }], usage },
     '/v1/embeddings': { data: [{ embedding: [0.5] }], usage: { prompt_tokens: 1, total_tokens: 1 } },
     '/v1/audio/transcriptions': { text: 'Paris' },
+    '/v1/audio/translations': { text: 'Paris' },
+    '/v1/images/generations': { created: 1, data: [{ b64_json: 'eA==' }] },
+    '/v1/images/edits': { created: 1, data: [{ b64_json: 'eQ==' }] },
+    '/v1/rerank': { results: [{ index: 1, relevance_score: 0.9 }] },
   }
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answers[url]))
 }
 
+const speech = Buffer.from([0xff, 0xfb, 0x90, 0, 0x80])
 const question = { model: 'tiny', messages: [{ role: 'user' as const, content: 'The capital of France?' }] }
 const endless = { model: 'tiny', messages: [{ role: 'user' as const, content: 'eternity' }] }
 
@@ -53,6 +62,16 @@ describe("OpenAI's own client", () => {
     expect(embeddings.data[0]?.embedding).toEqual([0.5])
     const file = await toFile(Buffer.from('RIFF'), 'a.wav')
     expect((await client.audio.transcriptions.create({ model: 'tiny', file })).text).toBe('Paris')
+    expect((await client.audio.translations.create({ model: 'tiny', file })).text).toBe('Paris')
+    const spoken = await client.audio.speech.create({ model: 'tiny', voice: 'alloy', input: 'x' })
+    expect(spoken.headers.get('content-type')).toBe('audio/mpeg')
+    expect(Buffer.from(await spoken.arrayBuffer())).toEqual(speech)
+    expect((await client.images.generate({ model: 'tiny', prompt: 'x' })).data).toEqual([{ b64_json: 'eA==' }])
+    const image = await toFile(Buffer.from('PNG'), 'a.png', { type: 'image/png' })
+    expect((await client.images.edit({ model: 'tiny', prompt: 'x', image })).data).toEqual([{ b64_json: 'eQ==' }])
+    expect(await client.post('/rerank', { body: { model: 'tiny', query: 'x', documents: ['a', 'b'] } })).toMatchObject({
+      results: [{ index: 1 }],
+    })
   })
 
   it('streams from every endpoint that can', async () => {

@@ -24,7 +24,22 @@ export type RouteMatch =
 type Row = Extract<RouteMatch, { found: 'route' }> & { readonly methods: readonly string[] }
 
 const reading = ['GET', 'HEAD']
-const inferenceNames = ['chat/completions', 'completions', 'embeddings', 'audio/transcriptions'] as const
+/**
+ * What clients of OpenAI send, and in which form; rerank is not OpenAI's, but what vLLM, TEI and Cohere's clients have.
+ */
+const inferenceForms: Readonly<Record<string, InferenceRoute['body']>> = {
+  'chat/completions': 'json',
+  completions: 'json',
+  responses: 'json',
+  embeddings: 'json',
+  rerank: 'json',
+  'audio/speech': 'json',
+  'audio/transcriptions': 'form',
+  'audio/translations': 'form',
+  'images/generations': 'json',
+  'images/edits': 'form',
+  'images/variations': 'form',
+}
 
 /** The prefixes of the OpenAI API: /openai/v1, and /v1 for clients that expect it there. */
 const openAiPrefixes = ['/openai/v1', '/v1'] as const
@@ -38,18 +53,9 @@ const passThroughs = [
 const exactRows: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...openAiPrefixes.flatMap((prefix): Array<[string, Row]> => [
     [`${prefix}/models`, { found: 'route', methods: reading, route: { kind: 'models' } }],
-    ...inferenceNames.map((name): [string, Row] => [
+    ...Object.entries(inferenceForms).map(([name, body]): [string, Row] => [
       `${prefix}/${name}`,
-      {
-        found: 'route',
-        methods: ['POST'],
-        route: {
-          kind: 'inference',
-          name,
-          upstreamPath: `/v1/${name}`,
-          body: name === 'audio/transcriptions' ? 'form' : 'json',
-        },
-      },
+      { found: 'route', methods: ['POST'], route: { kind: 'inference', name, upstreamPath: `/v1/${name}`, body } },
     ]),
   ]),
   ['/healthz', { found: 'route', methods: reading, route: { kind: 'health' } }],

@@ -72,7 +72,7 @@ function cardUse(name: string, nodes: readonly Node[], hard: MilliAmounts, used:
   }
 }
 
-function simulatedNote(holders: readonly Node[]): string {
+export function simulatedNote(holders: readonly Node[]): string {
   const simulated = holders.filter(({ metadata }) => metadata.labels?.[simulatedCardsLabel] === 'true').length
   if (simulated === 0) return ''
   return simulated === holders.length ? ' (simulated)' : ' (partly simulated)'

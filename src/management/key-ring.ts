@@ -8,6 +8,24 @@ export type PairVerdict =
   | { readonly outcome: 'right' | 'disabled'; readonly name: string; readonly enterprise: string }
   | { readonly outcome: 'wrong'; readonly name: string | undefined }
 
+/** What was presented, without the secret itself. */
+export interface KeyProof {
+  readonly accessKey: string
+  readonly digest: Buffer
+}
+
+/** Whose key it is. */
+export interface KeyHolder {
+  /** Of the ApiKey. */
+  readonly name: string
+  readonly enterprise: string
+}
+
+export interface ProvenKey {
+  readonly holder: KeyHolder
+  readonly proof: KeyProof
+}
+
 interface HeldKey {
   /** `undefined` for an access key that does not exist. */
   readonly key: ApiKey | undefined
@@ -38,8 +56,11 @@ export class KeyRing {
   }
 
   judge(presented: KeyPair): PairVerdict {
-    const digest = secretDigest(presented.secretKey)
-    const held = this.#index().get(presented.accessKey) ?? this.#strangers
+    return this.judgeProof(proofOf(presented))
+  }
+
+  judgeProof({ accessKey, digest }: KeyProof): PairVerdict {
+    const held = this.#index().get(accessKey) ?? this.#strangers
     let match: ApiKey | undefined
     for (const one of held) if (this.#opens(digest, one)) match = one.key
     if (match === undefined || isOver(match.spec.expiresAt, this.#now())) {
@@ -77,6 +98,10 @@ export class KeyRing {
     const previous = previousSecret ? Buffer.from(previousSecret.sha256, 'hex') : this.#nobody
     return { key, digest: Buffer.from(secretSha256, 'hex'), previous }
   }
+}
+
+export function proofOf({ accessKey, secretKey }: KeyPair): KeyProof {
+  return { accessKey, digest: secretDigest(secretKey) }
 }
 
 /** A time that cannot be parsed counts as over. */

@@ -2,10 +2,11 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { clusterIdPattern } from '../resources/cluster.ts'
 import type { ComputeCenter } from '../resources/compute-center.ts'
-import type { ClusterDirectory } from './cluster-directory.ts'
+import type { ClusterDirectory, ClusterView } from './cluster-directory.ts'
 import { computeCenterEntries } from './compute-center-entry.ts'
 import type { Caller, ManagementAccess } from './management-access.ts'
 import type { RememberedDetails } from './remembered-details.ts'
+import { usageAnswer } from './usage-answer.ts'
 
 export interface ManagementRequest extends Caller {
   readonly method: string
@@ -18,19 +19,22 @@ export interface ManagementResources {
   readonly centers: ObjectCache<ComputeCenter>
   readonly clusters: ClusterDirectory
   readonly details: RememberedDetails
+  now(): number
 }
 
-export type RouteName = 'cluster' | 'centers' | 'openapi' | 'healthz' | 'readyz' | 'metrics' | 'unknown'
+export type RouteName =
+  'cluster' | 'usage' | 'centers' | 'openapi' | 'console' | 'healthz' | 'readyz' | 'metrics' | 'unknown'
 
 export interface Route {
   readonly name: RouteName
-  /** For the cluster route: the last segment, still encoded. */
+  /** For the routes of a cluster: its ID, still encoded. */
   readonly segment?: string
 }
 
 export const allowedMethods: readonly string[] = ['GET', 'HEAD']
 
 const clusterPrefix = '/api/vks/v1/'
+const usageSuffix = '/usage'
 
 /** The list of allowed routes. Paths are compared as they are, without normalizing dots, slashes or case. */
 export function routeOf(target: string): Route {
@@ -41,7 +45,10 @@ export function routeOf(target: string): Route {
   if (path === '/openapi.json') return { name: 'openapi' }
   if (path === '/api/aidc/v1/list') return { name: 'centers' }
   const segment = path.startsWith(clusterPrefix) ? path.slice(clusterPrefix.length) : undefined
-  return segment === undefined || segment.includes('/') ? { name: 'unknown' } : { name: 'cluster', segment }
+  if (segment === undefined) return { name: 'unknown' }
+  const name = segment.endsWith(usageSuffix) ? 'usage' : 'cluster'
+  const id = name === 'usage' ? segment.slice(0, -usageSuffix.length) : segment
+  return id.includes('/') ? { name: 'unknown' } : { name, segment: id }
 }
 
 /** Returns the `data` of the answer. Throws if the request is refused. */
@@ -54,17 +61,19 @@ export function answerApi(request: ManagementRequest, route: Route, resources: M
   // Checked before anything else, so that strangers learn nothing, not even what an ID looks like.
   const enterprise = resources.access.authenticate(request)
   if (route.name === 'centers') return computeCenterEntries(resources.centers.list(), enterprise)
-  return findCluster(clusterIdOf(route.segment ?? ''), enterprise, resources)
+  const view = findCluster(clusterIdOf(route.segment ?? ''), enterprise, resources)
+  if (route.name === 'usage') return usageAnswer(queryOf(request.target), view.usage?.list() ?? [], resources.now())
+  const { cluster, nodes, pods } = view
+  const answers = nodes.synced && pods.synced && (view.answers?.() ?? true)
+  return resources.details.of(cluster, nodes.list(), pods.list(), answers)
 }
 
-function findCluster(id: string, enterprise: string, { clusters, details }: ManagementResources): unknown {
+function findCluster(id: string, enterprise: string, { clusters }: ManagementResources): ClusterView {
   const view = clusters.find(id)
   // Another enterprise's cluster is refused with the same words as one that does not exist.
   if (view === undefined || view.cluster.spec.enterprise !== enterprise)
     throw new SluiceError('cluster_not_found', { id })
-  const { cluster, nodes, pods } = view
-  const answers = nodes.synced && pods.synced && (view.answers?.() ?? true)
-  return details.of(cluster, nodes.list(), pods.list(), answers)
+  return view
 }
 
 function clusterIdOf(segment: string): string {
@@ -82,6 +91,10 @@ function decoded(segment: string): string | undefined {
 }
 
 /** Proxies may send an absolute URL. Its host does not matter, since the request has reached us. */
-function pathOf(target: string): string {
+export function pathOf(target: string): string {
   return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/'
+}
+
+export function queryOf(target: string): string {
+  return /\?([^#]*)/.exec(target)?.[1] ?? ''
 }

@@ -11,12 +11,21 @@ import type { ApiKey } from '../resources/api-key.ts'
 import type { ComputeCenter } from '../resources/compute-center.ts'
 import type { ClusterDirectory } from './cluster-directory.ts'
 import { type Answer, failure, rawFailure, success, text } from './envelope.ts'
+import { Console } from './console/console.ts'
+import type { ConsoleWorld } from './console/console-world.ts'
 import { openApiText } from './openapi/openapi-document.ts'
 import { AttemptLimiter } from './attempt-limiter.ts'
 import { KeyRing } from './key-ring.ts'
 import { type Caller, ManagementAccess } from './management-access.ts'
 import { RememberedDetails } from './remembered-details.ts'
-import { type ManagementResources, type Route, allowedMethods, answerApi, routeOf } from './management-routes.ts'
+import {
+  type ManagementResources,
+  type Route,
+  allowedMethods,
+  answerApi,
+  pathOf,
+  routeOf,
+} from './management-routes.ts'
 
 export interface ManagementServerOptions {
   readonly host: string
@@ -30,8 +39,12 @@ export interface ManagementServerOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
-  /** Which enterprises may read the metrics, which are about the whole program; by default, all. */
+  /**
+   * Which enterprises may read the metrics, which are about the whole program, and use the console; by default, all.
+   */
   readonly mayReadMetrics?: (enterprise: string) => boolean
+  /** Without it, there is no console. */
+  readonly console?: ConsoleWorld | undefined
   /** Further conditions for being ready, besides having read keys and centers. */
   readonly ready?: () => boolean
   readonly limits?: Partial<ManagementLimits>
@@ -59,6 +72,7 @@ export class ManagementServer {
   readonly #options: ManagementServerOptions
   readonly #access: ManagementAccess
   readonly #resources: ManagementResources
+  readonly #console: Console | undefined
   readonly #server: Server
   readonly #requests
   readonly #seconds
@@ -68,7 +82,9 @@ export class ManagementServer {
     const now = () => options.clock.now()
     this.#access = new ManagementAccess(new KeyRing(options.keys, now), new AttemptLimiter(now), options.log)
     const { centers, clusters } = options
-    this.#resources = { access: this.#access, centers, clusters, details: new RememberedDetails() }
+    this.#resources = { access: this.#access, centers, clusters, details: new RememberedDetails(), now }
+    const { console: world, mayReadMetrics: mayUse = () => true, clock, log } = options
+    this.#console = world && new Console({ world, pairs: this.#access, mayUse, clock, log })
     this.#requests = options.metrics.counter(
       'sluice_management_requests_total',
       'Requests to the management API, by route and status',
@@ -90,6 +106,7 @@ export class ManagementServer {
 
   start(): Promise<void> {
     const { host, port, outside } = this.#options
+    this.#console?.start()
     return new Promise((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => {
         const details = { name: 'management', host, port, flag: '--management-port' }
@@ -102,6 +119,7 @@ export class ManagementServer {
   /** Accepts nothing new, lets running answers finish, and cuts off the rest when the signal is aborted. */
   stop(signal?: AbortSignal): Promise<void> {
     this.#access.close()
+    this.#console?.stop()
     return new Promise((resolve) => {
       const cut = () => this.#server.closeAllConnections()
       signal?.addEventListener('abort', cut, { once: true })
@@ -138,7 +156,9 @@ export class ManagementServer {
   }
 
   #handle(request: IncomingMessage, response: ServerResponse): void {
-    const route = routeOf(request.url ?? '/')
+    const path = pathOf(request.url ?? '/')
+    const isConsole = this.#console?.owns(path) === true
+    const route: Route = isConsole ? { name: 'console' } : routeOf(request.url ?? '/')
     const startedAt = this.#options.clock.now()
     const requestId = randomUUID()
     const { log } = this.#options
@@ -149,12 +169,13 @@ export class ManagementServer {
       this.#requests.inc({ route: route.name, status: response.statusCode })
       log.info({ ...about, method: request.method, status: response.statusCode, seconds }, 'management request')
     })
-    this.#answer(request, route)
+    const answer = isConsole ? this.#console?.handle(request, response, path) : this.#answer(request, route)
+    Promise.resolve(answer)
       .catch((error: unknown) => {
         log.error({ ...about, err: error }, 'a management request failed')
         return failure(new SluiceError('internal_error'))
       })
-      .then((answer) => this.#finish(request, response, route, answer, requestId))
+      .then((made) => made && this.#finish(request, response, route, made, requestId))
       .catch((error: unknown) => {
         log.error({ ...about, err: error }, 'a management answer could not be sent')
         response.destroy()
@@ -205,19 +226,23 @@ export class ManagementServer {
     if (response.headersSent || response.destroyed) return
     response.writeHead(answer.status, {
       'x-request-id': requestId,
+      ...(answer.status === 405 ? { allow: allowedMethods.join(', ') } : {}),
       ...answer.headers,
       'content-length': Buffer.byteLength(answer.body),
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
-      ...(answer.status === 405 ? { allow: allowedMethods.join(', ') } : {}),
-      // No route takes a body. Instead of reading one to its end, the connection is closed.
-      ...(hasBody(request) || route.name === 'unknown' || answer.status === 400 ? { connection: 'close' } : {}),
+      // Instead of reading a body to its end that nobody wants, the connection is closed.
+      ...(hasUnreadBody(request, route) || route.name === 'unknown' || answer.status === 400
+        ? { connection: 'close' }
+        : {}),
     })
     response.end(request.method === 'HEAD' ? undefined : answer.body)
   }
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+/** Only the console's routes take a body. */
+function hasUnreadBody({ headers, complete }: IncomingMessage, { name }: Route): boolean {
+  if (name === 'console' && complete) return false
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 

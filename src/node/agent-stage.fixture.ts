@@ -40,15 +40,15 @@ export class AgentStage {
   /** When true, the cluster refuses every status that the node writes. */
   muted = false
   readonly #mode: IsolationChoice
-  readonly #options: Partial<NodeAgentOptions>
+  readonly #options: () => Partial<NodeAgentOptions>
   readonly #lost: NodeAgent[] = []
   #agent: NodeAgent | undefined
   #runtime: ProcessRuntime | undefined
   #sever = () => {}
 
-  constructor(mode: IsolationChoice, options: Partial<NodeAgentOptions> = {}) {
+  constructor(mode: IsolationChoice, options: Partial<NodeAgentOptions> | (() => Partial<NodeAgentOptions>) = {}) {
     this.#mode = mode
-    this.#options = options
+    this.#options = typeof options === 'function' ? options : () => options
   }
 
   get agent(): NodeAgent {
@@ -89,7 +89,7 @@ export class AgentStage {
       cards: declaredCards(`${card}=4`),
       version: '0.1.0',
       stopGraceMs: 1000,
-      ...this.#options,
+      ...this.#options(),
     })
     await this.#agent.start(never)
   }
@@ -112,7 +112,8 @@ export class AgentStage {
     await this.stop()
     for (const agent of this.#lost) await agent.stop(never).catch(() => {})
     const left = processesMarked(this.nodeMark)
-    rmSync(this.dataDir, { recursive: true, force: true })
+    // A lost agent's last write may still be under way, which a killed program's could not be.
+    rmSync(this.dataDir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
     if (left.length > 0) throw new Error(`processes are left: ${left.map(({ pid }) => pid).join(', ')}`)
   }
 

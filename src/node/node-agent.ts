@@ -12,7 +12,6 @@ import { type Pod, isPodFinished, podKind } from '../resources/pod.ts'
 import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
 import { isStatusError, notFound } from '../resources/status-error.ts'
-import { CardLedger } from './cards/card-ledger.ts'
 import { MachineCards } from './cards/machine-cards.ts'
 import { HostPortLedger } from './network/host-port-ledger.ts'
 import { watchCards } from './cards/card-watch.ts'
@@ -22,7 +21,8 @@ import { readNvidiaCards } from './cards/nvidia-cards.ts'
 import { LoopbackNetwork } from './network/loopback-network.ts'
 import type { PodNames } from './network/pod-names.ts'
 import type { PodNetwork } from './network/pod-network.ts'
-import { NodeReport, type NodeShare } from './registration/node-report.ts'
+import { AgentNodes } from './registration/agent-nodes.ts'
+import type { NodeShare } from './registration/node-report.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
 import { type PodStatus, withForeignConditions } from './pods/pod-status.ts'
 import type { Tokens } from './volumes/pod-volumes.ts'
@@ -35,6 +35,8 @@ import { watchStorage } from './storage/watch-storage.ts'
 export interface NodeAgentOptions {
   /** The Node's name: a DNS label, usually the host's name in lower case. */
   readonly name: string
+  /** Names of further Nodes that this machine is: all of them share it equally. */
+  readonly furtherNames?: readonly string[]
   readonly client: ClusterClient
   readonly runtime: PodRuntime
   /** The machine's, which other clusters may have a share of, too. */
@@ -67,8 +69,6 @@ export interface NodeAgentOptions {
 }
 
 const programDeadlineMs = 15_000
-/** Before anything was told of the machine. */
-const nothing = { cpus: 0, memoryBytes: 0 }
 
 /** Runs the Pods that are bound to this machine, one `PodWorker` each, and reports their status to the cluster. */
 export class NodeAgent implements Component {
@@ -78,11 +78,10 @@ export class NodeAgent implements Component {
   readonly #configMaps: Informer<ConfigMap>
   readonly #secrets: Informer<Secret>
   readonly #queue: WorkQueue
-  #report: NodeReport | undefined
+  readonly #nodes: AgentNodes
   readonly #events: EventRecorder
   readonly #network: PodNetwork
   readonly #machineCards: MachineCards
-  readonly #cards: CardLedger
   readonly #hostPorts = new HostPortLedger()
   readonly #hostIP: string
   /** By uid, since a new Pod of the same name may come while the old one's processes still end. */
@@ -100,7 +99,7 @@ export class NodeAgent implements Component {
 
   constructor(options: NodeAgentOptions) {
     this.#options = options
-    const { client, clock, log, cards, name } = options
+    const { client, clock, log, cards, name, furtherNames = [], version, cpus, memoryBytes, readings } = options
     this.#network = options.network ?? new LoopbackNetwork(`${process.pid}/${name}`, 'nothing else was asked for')
     this.#hostIP = options.hostIP ?? this.#network.hostIP
     this.#pods = new Informer({ client, kind: podKind, clock, log })
@@ -115,7 +114,20 @@ export class NodeAgent implements Component {
     })
     this.#events = new EventRecorder({ client, component: 'kubelet', clock, log, settleMs: eventSettleMs })
     this.#machineCards = cards instanceof MachineCards ? cards : new MachineCards(cards)
-    this.#cards = new CardLedger(this.#machineCards, (kind) => this.#share.cards?.get(kind) ?? Infinity)
+    this.#nodes = new AgentNodes({
+      names: [name, ...furtherNames],
+      client,
+      machineCards: this.#machineCards,
+      share: () => this.#options.share?.() ?? {},
+      network: this.#network,
+      hostIP: this.#hostIP,
+      version,
+      cpus,
+      memoryBytes,
+      readings,
+      clock,
+      log,
+    })
     this.#foreseen = new Foreseen(clock)
   }
 
@@ -124,13 +136,10 @@ export class NodeAgent implements Component {
     const { runtime, clock, log } = this.#options
     const cards = this.#machineCards.all
     const adopted = await runtime.adopt()
-    this.#report = await this.#makeReport()
-    const { registration } = this.#report
+    this.#nodes.describe(await runtime.facts())
+    await this.#nodes.removeFormer(signal)
     // Before any Pod is looked at, so that running Pods keep their addresses and cards.
     await this.#network.adopt(new Map(adopted.map(({ podUid, podIP }) => [podUid, podIP])))
-    for (const { podUid, container, cards } of adopted) {
-      this.#cards.remember(podUid, container, cards)
-    }
     this.#pods.onChange(({ object, previous }) => {
       if (!this.#isMine(object) && !(previous && this.#isMine(previous))) return
       this.#foreseen.settle(keyOf(refOf(object)))
@@ -139,22 +148,26 @@ export class NodeAgent implements Component {
     const stopping = this.#stopping.signal
     const informing = this.#pods.run(stopping)
     await this.#pods.whenSynced(AbortSignal.any([signal, stopping]))
+    const known = new Map(this.#pods.list().map((pod) => [pod.metadata.uid, pod]))
+    for (const { podUid, container, cards: held } of adopted) {
+      this.#nodes.cardsFor(known.get(podUid)).remember(podUid, container, held)
+    }
     await this.#takeOver(Map.groupBy(adopted, ({ podUid }) => podUid))
     this.#configMaps.onChange(({ object }) => this.#referenceChanged('configMaps', object))
     this.#secrets.onChange(({ object }) => this.#referenceChanged('secrets', object))
-    await registration.report(true, signal)
+    await this.#nodes.report(true, signal)
     const run = this.#options.run ?? programRunner(clock, programDeadlineMs)
     const onLost = (indices: ReadonlySet<number>, problems: readonly string[]) => {
       log.warn({ cards: [...indices], problems }, 'cards do not answer')
-      this.#cards.setLost(indices)
-      registration.reportSoon()
+      this.#machineCards.setLost(indices)
+      this.#nodes.reportSoon()
     }
     this.#running = Promise.all([
       informing,
       this.#configMaps.run(stopping),
       this.#secrets.run(stopping),
       this.#queue.run(stopping),
-      registration.heartbeat(stopping),
+      this.#nodes.heartbeat(stopping),
       watchStorage(
         {
           clock,
@@ -185,9 +198,9 @@ export class NodeAgent implements Component {
     // Other clusters may go on, and have them.
     for (const uid of this.#workers.keys()) {
       this.#network.release(uid)
-      this.#cards.release(uid)
+      this.#nodes.releaseCards(uid)
     }
-    await this.#report?.registration.report(false, signal)
+    await this.#nodes.report(false, signal)
     await this.#events.idle()
   }
 
@@ -209,43 +222,20 @@ export class NodeAgent implements Component {
 
   /** The cluster has more or less of the machine than before. */
   shareChanged(): void {
-    this.#report?.registration.reportSoon()
+    this.#nodes.reportSoon()
     this.#roomFreed()
   }
 
   /** Cards that are in some Pod's hands. */
   get heldCards(): number {
-    return this.#cards.heldCount
-  }
-
-  async #makeReport(): Promise<NodeReport> {
-    const { client, clock, log, name, version, cpus, memoryBytes, readings } = this.#options
-    return new NodeReport({
-      name,
-      client,
-      runtime: await this.#options.runtime.facts(),
-      network: this.#network,
-      hostIP: this.#hostIP,
-      cards: this.#cards,
-      share: () => this.#share,
-      version,
-      cpus,
-      memoryBytes,
-      readings,
-      clock,
-      log,
-    })
-  }
-
-  get #share(): NodeShare {
-    return this.#options.share?.() ?? {}
+    return this.#nodes.heldCards
   }
 
   /** What Pods of other clusters take and let go of is there for this one's or not. */
   async #followCards(signal: AbortSignal): Promise<void> {
     const unsubscribe = this.#machineCards.onChange(() => {
-      if (!this.#report?.hasOtherCards) return
-      this.#report.registration.reportSoon()
+      if (!this.#nodes.hasOtherCards) return
+      this.#nodes.reportSoon()
       this.#roomFreed()
     })
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
@@ -297,7 +287,7 @@ export class NodeAgent implements Component {
 
   #newWorker(key: string, pod: Pod, adopted: readonly RunningContainer[]): PodWorker {
     if (pod.status?.startTime !== undefined && !isPodFinished(pod)) this.#hostPorts.hold(pod)
-    const worker = new PodWorker(pod, adopted, this.#servicesFor(refOf(pod)))
+    const worker = new PodWorker(pod, adopted, this.#servicesFor(pod))
     this.#workers.set(worker.identity.uid, worker)
     this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(worker))
     return worker
@@ -336,20 +326,21 @@ export class NodeAgent implements Component {
       log.warn({ pod: uid }, 'ending processes of a Pod that is gone')
       await runtime.stop(uid, stopGraceMs)
       this.#network.release(uid)
-      this.#cards.release(uid)
+      this.#nodes.releaseCards(uid)
     })
     await Promise.all(ending)
     await runtime.retain(mine)
   }
 
-  #servicesFor(ref: ObjectRef): PodWorkerServices {
+  #servicesFor(pod: Pod): PodWorkerServices {
+    const ref = refOf(pod)
     const { runtime, clock, log, client, tokens, names, serviceVariables, allowHostPath = false } = this.#options
     return {
       runtime,
       clock,
       log: log.child({ pod: keyOf(ref) }),
       network: this.#network,
-      cards: this.#cards,
+      cards: this.#nodes.cardsFor(pod),
       hostPorts: this.#hostPorts,
       hostIP: this.#hostIP,
       hostIP6: this.#network.hostIP6,
@@ -358,7 +349,7 @@ export class NodeAgent implements Component {
       tokens,
       names,
       serviceVariables,
-      allocatable: this.#report?.allocatable ?? nothing,
+      allocatable: this.#nodes.allocatableFor(pod),
       references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),
       runtimeClass: (name, signal) => client.get(runtimeClassKind, { name }, signal),
       event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),
@@ -380,7 +371,8 @@ export class NodeAgent implements Component {
     const { uid = '' } = pod.metadata
     if (this.#notMine.has(uid)) return false
     const change = (current: Pod): Pod => {
-      if (current.metadata.uid !== uid) throw notFound(podKind, pod.metadata.name)
+      // Nobody expects a Pod to run before it is bound.
+      if (current.metadata.uid !== uid || !this.#isMine(current)) throw notFound(podKind, pod.metadata.name)
       const conditions = withForeignConditions(status.conditions ?? [], current.status?.conditions ?? [])
       return { ...current, status: { ...status, conditions } }
     }
@@ -388,13 +380,13 @@ export class NodeAgent implements Component {
       await this.#options.client.changeStatus(podKind, refOf(pod), change, signal)
       return true
     } catch (error) {
-      // The Pod is gone or not created yet; either way the cache will tell soon.
+      // The Pod is gone, or not created or bound yet; either way the cache will tell soon.
       if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
       return false
     }
   }
 
   #isMine(pod: Pod): boolean {
-    return pod.spec.nodeName === this.#options.name
+    return this.#nodes.has(pod)
   }
 }

@@ -51,6 +51,19 @@ for (const { mode, permitted, name } of isolationModes) {
       return { runtime, launch, started, access, exec }
     }
 
+    it('measures what a container uses, with all its processes', async () => {
+      const { access, started } = await running('(while :; do :; done) & while :; do sleep 1; done')
+      const { containers, windowMs, machine } = await access.usage()
+      expect(containers).toEqual([
+        { podUid: started.podUid, container: 'main', cpus: expect.any(Number), memoryBytes: expect.any(Number) },
+      ])
+      expect(windowMs).toBeGreaterThanOrEqual(1_000)
+      expect(containers[0]?.cpus).toBeGreaterThan(0)
+      expect(containers[0]?.memoryBytes).toBeGreaterThan(2 ** 19)
+      // It may have only a share of the machine.
+      expect(machine).toBeUndefined()
+    })
+
     it("runs a program with the container's variables, folder and mounts", async () => {
       const container = {
         env: [{ name: 'COLOR', value: 'blue' }],

@@ -13,6 +13,8 @@ import { containerParts, everyContainer } from './pods/pod-parts.ts'
 import type { PodLogOptions, PodLogs } from './logs/pod-logs.ts'
 import { ContainerRefused, type ExecResult, type ExecStreams } from './pod-runtime.ts'
 import type { ProcessRuntime } from './process-runtime.ts'
+import { useOfMachine } from './usage/process-use.ts'
+import { type MeasuredUsage, UsageMeter } from './usage/usage-meter.ts'
 
 export interface NodePodAccessOptions {
   readonly logs: PodLogs
@@ -20,17 +22,29 @@ export interface NodePodAccessOptions {
   /** Where Pods are; without it, they are in the machine's network. */
   readonly network?: Pick<PodNetwork, 'of'> | undefined
   readonly clock: Clock
+  /** Whether the node is the whole machine, so that all the machine uses is the node's. */
+  readonly wholeMachine?: boolean
 }
+
+type NodeUsage = Omit<MeasuredUsage, 'machine'> & Partial<Pick<MeasuredUsage, 'machine'>>
 
 const connectDeadlineMs = 10_000
 
-/** What the API server needs from the node for `kubectl logs`, `exec`, `attach` and `port-forward`. */
+/** What the API server needs from the node for `kubectl logs`, `exec`, `attach`, `port-forward` and `top`. */
 export class NodePodAccess {
   readonly #options: NodePodAccessOptions
   readonly #relay = NamespaceRelay.find()
+  readonly #meter: UsageMeter
 
   constructor(options: NodePodAccessOptions) {
     this.#options = options
+    const { clock, runtime } = options
+    this.#meter = new UsageMeter(clock, async () => ({ containers: await runtime.usage(), machine: useOfMachine() }))
+  }
+
+  async usage(): Promise<NodeUsage> {
+    const { machine, ...measured } = await this.#meter.measure()
+    return { ...measured, ...(this.#options.wholeMachine === true && { machine }) }
   }
 
   logs(pod: Pod, options: PodLogOptions, signal: AbortSignal): AsyncIterable<Buffer> {

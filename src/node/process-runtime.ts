@@ -38,6 +38,8 @@ import { ProcessSearch } from './processes/process-search.ts'
 import { nodeIdOf } from './registration/node-id.ts'
 import { runtimeFacts } from './registration/runtime-facts.ts'
 import { storageUse } from './storage/measure-storage.ts'
+import { useOfProcesses } from './usage/process-use.ts'
+import type { ContainerUse } from './usage/usage-meter.ts'
 import type { StorageUse } from './storage/storage-limits.ts'
 import { MemoryMounts } from './volumes/memory-mounts.ts'
 import { publishFiles } from './volumes/published-folder.ts'
@@ -213,6 +215,16 @@ export class ProcessRuntime implements PodRuntime {
   /** Resolves with a running container's exit; `undefined` if it does not run. */
   exitOf(podUid: string, container: string): Promise<ContainerExit> | undefined {
     return this.#owned.get(podUid, container)?.exited
+  }
+
+  /** What every running container has used so far. */
+  usage(): Promise<readonly ContainerUse[]> {
+    return Promise.all(
+      this.#owned.all.map(async ({ podUid, container, attempt, startedAt }) => {
+        const processes = await this.#search.find(containerMarks(podUid, container, attempt))
+        return { podUid, container, startedAt, ...useOfProcesses(processes.map(({ pid }) => pid)) }
+      }),
+    )
   }
 
   async facts(): Promise<RuntimeFacts> {

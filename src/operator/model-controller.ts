@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { EventRecorder } from '../cluster/event-recorder.ts'
@@ -9,18 +8,33 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { drainingAnnotation, modelLabel } from '../resources/model-labels.ts'
-import { parseModelUrl } from '../resources/model-references.ts'
-import { type EngineName, type Model, modelKind } from '../resources/model.ts'
+import { parseResourceProfile } from '../resources/model-references.ts'
+import { type Model, modelKind } from '../resources/model.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import type { Secret } from '../resources/secret.ts'
 import { isStatusError } from '../resources/status-error.ts'
-import { DrainTime } from './drain-time.ts'
-import { EngineKeyKeeper } from './engine-key-keeper.ts'
+import { DrainTime } from './looks/drain-time.ts'
+import { EngineKeyKeeper } from './keys/engine-key-keeper.ts'
+import { builtInEngines } from './engines/built-in-engines.ts'
+import { type EngineTable, resolveEngine } from './engines/engine.ts'
 import { executePlan } from './execute-plan.ts'
-import type { ModelFiles, OperatorFacts } from './operator-facts.ts'
-import { bringsOwnKey } from './plan-engine-keys.ts'
-import { type PodPlan, planPods } from './plan-pods.ts'
-import type { ProfileFacts } from './resource-profile.ts'
+import type { GroupRoom } from './groups/group-room.ts'
+import { onNamesChange, tellOfNames } from './names/model-names.ts'
+import { modelOwnFacts } from './names/model-own-facts.ts'
+import { engineImage } from './model-pod.ts'
+import { readyReason } from './model-status.ts'
+import { NextLook } from './looks/next-look.ts'
+import type { GivenUpStart, ModelFiles, OperatorFacts } from './operator-facts.ts'
+import { PassingFacts } from './looks/passing-facts.ts'
+import { takesKey } from './keys/plan-engine-keys.ts'
+import { type PodPlan, hasEffects, onlyCreates, planPods } from './plan-pods.ts'
+import { PodKnowledge } from './pod-knowledge.ts'
+import { givenUpMs } from './pod-trouble.ts'
+import { randomSuffix } from './random-suffix.ts'
+import { type ProfileFacts, resolveProfile } from './resource-profile.ts'
+import type { AskHealth } from './starts/health-answers.ts'
+import { modelStarts } from './starts/model-starts.ts'
+import type { ReadLogTail, StartWatch } from './starts/start-watch.ts'
 
 export interface ModelControllerOptions {
   readonly client: ClusterClient
@@ -39,10 +53,18 @@ export interface ModelControllerOptions {
   profiles(): ProfileFacts
   /** Calls back when they are not what they were; returns how to stop that. */
   onProfilesChange?(callback: () => void): () => void
-  /** Why an engine cannot run in this cluster; undefined when it can. */
-  engineUnavailable?(engine: EngineName): string | undefined
+  /** The engines that Models may name; by default those that are built in. */
+  readonly engines?: EngineTable
+  /** Without it, nothing is known of starts but how long they take. */
+  readonly readLogTail?: ReadLogTail | undefined
+  /** Without it, only logs tell how far a load is. */
+  readonly askHealth?: AskHealth | undefined
+  /** Why an image cannot run in this cluster; undefined when it can, or when only its node knows. */
+  readonly imageUnavailable?: ((image: string) => string | undefined) | undefined
   /** Requests in flight at a Pod: 0 when there are none, undefined only when nobody knows. */
   busy(podName: string): number | undefined
+  /** Where all Pods of a group are placed, or none. */
+  readonly groupRoom?: GroupRoom | undefined
   readonly drainDeadlineMs?: number
   /**
    * How long the status of a waking Model may wait to be written: the next one replaces it, and writing it would slow
@@ -54,6 +76,11 @@ export interface ModelControllerOptions {
    * time to start the process.
    */
   readonly podNewsMs?: number
+  /**
+   * The cluster is not in this process: to look at it takes a round trip, which is spared where somebody waits and the
+   * cache is known to show all of a Model's Pods.
+   */
+  readonly isRemote?: boolean
 }
 
 interface Refusal {
@@ -83,18 +110,27 @@ export class ModelController {
   readonly #statusDueAt = new Map<string, number>()
   readonly #keys: EngineKeyKeeper
   readonly #drainTime = new DrainTime()
+  readonly #starts: StartWatch | undefined
+  readonly #knowledge: PodKnowledge | undefined
+  readonly #nextLook = new NextLook()
   /** Replicas that are about to be written, for which Pods are created already. */
   readonly #foreseen: Foreseen<number>
   /** Models whose Pods the cluster refuses: its message, and until when it is not asked again. */
   readonly #refused = new Map<string, Refusal>()
+  /** Models whose engine cannot start as they are, and until when it is not tried. */
+  readonly #givenUp: PassingFacts<GivenUpStart>
 
   constructor(options: ModelControllerOptions) {
     this.#options = options
     this.#foreseen = new Foreseen(options.clock)
+    this.#givenUp = new PassingFacts(options.clock, givenUpMs)
     this.#keys = new EngineKeyKeeper(options.client, options.secrets)
+    this.#knowledge = options.isRemote ? new PodKnowledge({ ...options, modelOf: owningModel }) : undefined
+    const { readLogTail } = options
+    this.#starts = readLogTail && modelStarts({ ...options, readLogTail }, (pod) => this.#podNews(pod))
     this.#queue = new WorkQueue({
       name: 'models',
-      reconcile: (ref, signal) => this.#reconcile(ref, signal),
+      reconcile: (ref, signal) => this.#nextLook.during(keyOf(ref), () => this.#reconcile(ref, signal)),
       clock: options.clock,
       log: options.log,
       concurrency,
@@ -111,19 +147,23 @@ export class ModelController {
         const isNews = foreseen === undefined || foreseen !== object.spec.replicas
         this.#queue.addAfter(ref, isNews ? 0 : podNewsMs)
       }),
-      pods.onChange(({ object }) => {
-        const owner = owningModel(object)
-        if (owner) this.#queue.addAfter(owner, podNewsMs)
-      }),
+      pods.onChange(({ object }) => this.#podNews(object)),
+      onNamesChange(models, (model) => this.#queue.add(model)),
       this.#options.onProfilesChange?.(() => this.#lookAtAll()) ?? (() => {}),
     ]
     try {
       this.#lookAtAll()
-      await this.#queue.run(signal)
+      await Promise.all([this.#queue.run(signal), this.#starts?.run(signal), this.#knowledge?.run(signal)])
     } finally {
       for (const stop of unsubscribe) stop()
       this.#foreseen.clear()
+      this.#nextLook.end()
     }
+  }
+
+  #podNews(pod: Pod): void {
+    const owner = owningModel(pod)
+    if (owner) this.#queue.addAfter(owner, this.#options.podNewsMs ?? 0)
   }
 
   #lookAtAll(): void {
@@ -138,6 +178,11 @@ export class ModelController {
     return takeBack
   }
 
+  /** Resolves when the next look at the Model has ended; asked for right after something was foreseen. */
+  whenLooked(model: ObjectRef): Promise<void> {
+    return this.#nextLook.of(keyOf(model))
+  }
+
   async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { models, pods, secrets } = this.#options
     if (!models.synced || !pods.synced || !secrets.synced) return { requeueAfterMs: unsyncedCheckMs }
@@ -146,7 +191,9 @@ export class ModelController {
     if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) {
       this.#statusDueAt.delete(key)
       this.#refused.delete(key)
+      this.#givenUp.forget(key)
       this.#foreseen.settle(key)
+      this.#knowledge?.forget(ref)
       return {}
     }
     const foreseen = this.#foreseenFor(key, cached)
@@ -160,7 +207,8 @@ export class ModelController {
     if (refusal) plan = this.#afterRefusal(model, own, facts, { ...plan, create: [] }, refusal)
     if (hasEffects(plan)) {
       // The cache may not show yet what the last round did; acting on it would do it twice.
-      const live = await this.#readLive(cached, signal)
+      const isKnown = foreseen !== undefined && onlyCreates(plan) && this.#knowledge?.isComplete(ref)
+      const live = isKnown ? { model: cached, pods: own } : await this.#readLive(cached, signal)
       if (live === undefined) return {}
       const isNews = live.model !== cached || !sameObjects(live.pods, own)
       model = withReplicas(live.model, foreseen)
@@ -169,7 +217,9 @@ export class ModelController {
         plan = planPods(model, live.pods, facts)
         if (refusal) plan = this.#afterRefusal(model, live.pods, facts, { ...plan, create: [] }, refusal)
       }
-      const { refused } = await executePlan(plan, model, this.#options, signal)
+      this.#knowledge?.doubt(ref)
+      const { created, refused } = await executePlan(plan, model, this.#options, signal)
+      this.#knowledge?.created(ref, created)
       if (refused !== undefined) {
         const { generation } = model.metadata
         const latest = { message: refused, generation, until: this.#options.clock.now() + refusedCheckMs }
@@ -177,6 +227,7 @@ export class ModelController {
         plan = this.#afterRefusal(model, live.pods, facts, plan, latest)
       } else if (plan.create.length > 0) this.#refused.delete(key)
     }
+    if (plan.givenUp) this.#givenUp.note(key, plan.givenUp)
     // The Model itself is about to be written; its status is written then.
     if (foreseen !== undefined) return {}
     const statusDueMs = this.#statusDueMs(key, model, plan)
@@ -185,7 +236,7 @@ export class ModelController {
     // The next Pods get a key of their own. Not while somebody waits for these.
     if (plan.status.phase !== 'Waking' && engineKey.id !== undefined) await this.#prepareKey(model, own, signal)
     const refusedMs = engineKey.refused === undefined ? Infinity : refusedCheckMs
-    const againMs = Math.min(refusedMs, plan.checkAgainMs ?? Infinity)
+    const againMs = Math.min(refusedMs, plan.checkAgainMs ?? Infinity, this.#givenUp.leftMs(key) ?? Infinity)
     return againMs === Infinity ? {} : { requeueAfterMs: againMs }
   }
 
@@ -199,7 +250,8 @@ export class ModelController {
 
   /** Synchronous if there is a key, which is nearly always: somebody may wait for the Pod. */
   #engineKey(model: Model, pods: readonly Pod[], signal: AbortSignal): EngineKeyFact | Promise<EngineKeyFact> {
-    if (bringsOwnKey(model)) return {}
+    const engine = resolveEngine(model.spec.engine, this.#options.engines ?? builtInEngines)
+    if (engine === undefined || !takesKey(model, engine)) return {}
     const id = this.#keys.newest(model)
     return id === undefined ? this.#firstKey(model, pods, signal) : { id }
   }
@@ -254,33 +306,52 @@ export class ModelController {
   }
 
   #facts(model: Model, engineKey: EngineKeyFact): OperatorFacts {
-    const { clock, drainDeadlineMs = defaultDrainDeadlineMs, files, registry, version } = this.#options
-    const { claim, path } = parseModelUrl(model.spec.url)
+    const { clock, drainDeadlineMs = defaultDrainDeadlineMs, registry, version } = this.#options
     const now = clock.now()
     return {
       now,
       registry: registry(),
       version,
-      files: files.check(claim, path),
+      ...modelOwnFacts(model, this.#options),
       profiles: this.#options.profiles(),
-      engineUnavailable: this.#options.engineUnavailable?.(model.spec.engine),
+      engines: this.#options.engines,
+      engineUnavailable: this.#imageUnavailable(model),
       podRefused: engineKey.refused,
+      givenUp: this.#givenUp.get(keyOf(refOf(model))),
       engineKey: engineKey.id,
       drainDeadlineMs,
       // A Pod that was recalled and drains again starts afresh.
       drainingMs: ({ metadata: { uid, annotations } }) =>
         this.#drainTime.elapsedMs(`${uid} ${annotations?.[drainingAnnotation]}`, now),
       busy: (podName) => this.#options.busy(podName),
+      groupRoom: this.#options.groupRoom,
+      startProgress: (pod) => this.#starts?.progressOf(pod),
+      loadSeconds: (pod) => this.#starts?.loadSecondsOf(pod),
       suffix: randomSuffix,
     }
   }
 
+  #imageUnavailable(model: Model): string | undefined {
+    const { imageUnavailable, engines, registry, version } = this.#options
+    if (!imageUnavailable) return undefined
+    const { profile } = parseResourceProfile(model.spec.resourceProfile)
+    const image = engineImage(model, resolveProfile(profile, this.#options.profiles()), {
+      registry: registry(),
+      version,
+      engines,
+    })
+    return image === undefined ? undefined : imageUnavailable(image)
+  }
+
   async #readLive(cached: Model, signal: AbortSignal): Promise<{ model: Model; pods: readonly Pod[] } | undefined> {
     const { client } = this.#options
-    const model = await client.get(modelKind, refOf(cached), signal)
+    const { namespace, name } = cached.metadata
+    const [model, { items }] = await Promise.all([
+      client.get(modelKind, refOf(cached), signal),
+      client.list(podKind, { namespace, labels: { [modelLabel]: name } }, signal),
+    ])
     if (model === undefined || model.metadata.deletionTimestamp !== undefined) return undefined
-    const { namespace, name } = model.metadata
-    const { items } = await client.list(podKind, { namespace, labels: { [modelLabel]: name } }, signal)
+    this.#knowledge?.looked(refOf(cached), items)
     return { model, pods: items }
   }
 
@@ -293,8 +364,10 @@ export class ModelController {
       if (isStatusError(error, 'NotFound')) return
       throw error
     }
+    tellOfNames(events, model, status)
     const before = model.status?.phase
-    if (before === status.phase) return
+    const isSameFailure = status.phase !== 'Failed' || readyReason(model.status) === readyReason(status)
+    if (before === status.phase && isSameFailure) return
     const { name } = model.metadata
     log.info({ model: name, from: before, to: status.phase, message: status.message }, 'model changed phase')
     const type = status.phase === 'Failed' ? 'Warning' : 'Normal'
@@ -316,10 +389,6 @@ function sameObjects(left: readonly Pod[], right: readonly Pod[]): boolean {
   return left.length === right.length && left.every((pod) => right.includes(pod))
 }
 
-function hasEffects(plan: PodPlan): boolean {
-  return plan.create.length + plan.recall.length + plan.drain.length + plan.delete.length > 0
-}
-
 function owningModel(pod: Pod): ObjectRef | undefined {
   const owner = pod.metadata.ownerReferences?.find(({ controller, kind }) => controller === true && kind === 'Model')
   return owner && { namespace: pod.metadata.namespace, name: owner.name }
@@ -327,11 +396,4 @@ function owningModel(pod: Pod): ObjectRef | undefined {
 
 function sameRef(left: ObjectRef | undefined, right: ObjectRef): boolean {
   return left?.name === right.name && left.namespace === right.namespace
-}
-
-/** No vowels and nothing that is easily confused, as in Kubernetes. */
-const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789'
-
-function randomSuffix(): string {
-  return Array.from(randomBytes(5), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('')
 }

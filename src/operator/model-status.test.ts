@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
+import type { ModelLoading } from '../resources/model.ts'
+import type { OperatorFacts } from './operator-facts.ts'
 import {
   type Case,
   type PodFacts,
+  card,
   factsWith,
   modelWith,
   now,
@@ -122,18 +125,48 @@ describe('why a model is not ready', () => {
       name: 'asleep, it says so beforehand',
       spec: { replicas: 0 },
       facts: { files: { state: 'missing', message: 'Nothing at x.' } },
+      phase: 'Failed',
+      message: /^Nothing at x/,
+    },
+    {
+      name: 'asleep, its files are not what the engine serves',
+      spec: { replicas: 0 },
+      facts: { files: { state: 'unusable', message: 'x has several models.' } },
+      phase: 'Failed',
+      message: /^x has several models/,
+    },
+    {
+      name: 'its files are on their way',
+      spec: { replicas: 0 },
+      facts: { files: { state: 'missing', pending: true, message: 'fetching m, 3 %' } },
       phase: 'Asleep',
-      message: /cannot wake: Nothing at x/,
+      message: /^Asleep\. fetching m, 3 %/,
+    },
+    {
+      name: 'the engine has no such option',
+      spec: { replicas: 0, args: ['--threads', '2', '--max-num-seqs=2', '--warp=9'] },
+      phase: 'Failed',
+      message: /LlamaCpp has no option --warp; take it out of spec\.args\. It has: --host, .*--threads\.$/,
     },
   ]
   it.each<Case>(rows.map((row) => ({ spec: { replicas: 1 }, ...row })))('$name', (row) => {
     expect(plannedIn(row)).toEqual(wantedIn(row))
   })
 
-  it('looks for missing files again every 2 s', () => {
-    const facts = factsWith({ files: { state: 'missing' } })
-    expect(planPods(modelWith({ replicas: 1 }), [], facts).checkAgainMs).toBe(2_000)
+  it.each<[number, Partial<OperatorFacts>]>([
+    [1_000, { files: { state: 'missing' } }],
+    [1_000, { files: { state: 'unusable' } }],
+    [10_000, { engineUnavailable: 'VLLM needs vllm on this machine.' }],
+  ])('looks again after %i ms for what no event tells: %j', (checkAgainMs, facts) => {
+    expect(planPods(modelWith({ replicas: 1 }), [], factsWith(facts)).checkAgainMs).toBe(checkAgainMs)
+    expect(planPods(modelWith(), [], factsWith(facts)).checkAgainMs).toBe(checkAgainMs)
     expect(planPods(modelWith(), [], factsWith()).checkAgainMs).toBeUndefined()
+  })
+
+  it('lets a profile with an image of its own have options of its own', () => {
+    const profiles = { table: { default: { images: { LlamaCpp: 'mine' } } }, cardKinds: [card] }
+    const model = modelWith({ replicas: 1, args: ['--warp=9'] })
+    expect(planPods(model, [], factsWith({ profiles })).create).toHaveLength(1)
   })
 })
 
@@ -215,5 +248,54 @@ it('a model of another namespace than the gateway’s holds no card, and says wh
   expect(planPods(model, [], factsWith()).status).toMatchObject({
     phase: 'Failed',
     message: 'The gateway serves Models of the namespace sluice only; create it there.',
+  })
+})
+
+describe('how far a load is', () => {
+  const loading: ModelLoading = {
+    phase: 'Reading',
+    percent: 45,
+    bytes: 2_100_000_000,
+    totalBytes: 4_660_000_000,
+    progress: '45 %',
+    since: '2030-01-01T00:00:00Z',
+    movedAt: '2030-01-01T00:00:40Z',
+  }
+  const statusOf = (shown: ModelLoading, pods = [podNamed('a', { phase: 'Running' })]) => {
+    const startProgress = () => ({ loadingMs: 45_000, lastLine: undefined, silentMs: 0, loading: shown })
+    return planPods(modelWith({ replicas: pods.length }), pods, { ...factsWith(), startProgress }).status
+  }
+
+  it('is in the status, and in its sentence', () => {
+    const status = statusOf(loading)
+    expect(status).toMatchObject({
+      phase: 'Waking',
+      loading,
+      message: 'The model has been loading in a for 40 s: its files are being read, 45 % (2.1 of 4.7 GB).',
+    })
+    expect(status.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', reason: 'Loading' }))
+  })
+
+  it('says that it has stalled', () => {
+    const status = statusOf({ ...loading, stalled: true })
+    expect(status.message).toContain('45 % (2.1 of 4.7 GB), but nothing has moved for a while.')
+    expect(status.conditions).toContainEqual(expect.objectContaining({ type: 'Ready', reason: 'LoadingStalled' }))
+  })
+
+  it('is told of a further Pod while others answer, and no longer when all do', () => {
+    expect(statusOf(loading, [podNamed('a', ready), podNamed('b', { phase: 'Running' })])).toMatchObject({
+      phase: 'Ready',
+      loading,
+    })
+    expect(statusOf(loading, [podNamed('a', ready)])).not.toHaveProperty('loading')
+  })
+
+  it('leaves how long it took, for those who wait for the next', () => {
+    const model = modelWith({ replicas: 1 })
+    const facts = { ...factsWith(), loadSeconds: () => 42 }
+    const { status } = planPods(model, [podNamed('a', ready)], facts)
+    expect(status.lastLoadSeconds).toBe(42)
+    const asleep = planPods({ ...modelWith({ replicas: 0 }), status }, [], factsWith()).status
+    expect(asleep).toMatchObject({ phase: 'Asleep', lastLoadSeconds: 42 })
   })
 })

@@ -1,7 +1,7 @@
 import { drainingAnnotation, modelHashLabel } from '../resources/model-labels.ts'
 import { type Pod, isPodFinished, isPodReady, isPodTerminating } from '../resources/pod.ts'
 import type { OperatorFacts } from './operator-facts.ts'
-import { failuresOf, unschedulableMessage } from './pod-trouble.ts'
+import { failuresOf, finishedAt, unschedulableMessage } from './pod-trouble.ts'
 
 export interface ReplicaPlan {
   /** For each Pod to create, how many failed before it. */
@@ -129,12 +129,6 @@ function replaceAt(pod: Pod): number {
   return finishedAt(pod) + Math.min(longestReplaceMs, firstReplaceMs * 2 ** Math.min(failuresOf(pod), 16))
 }
 
-function finishedAt(pod: Pod): number {
-  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => Date.parse(state?.terminated?.finishedAt ?? ''))
-  const known = [...ends, Date.parse(pod.status?.startTime ?? pod.metadata.creationTimestamp ?? '')]
-  return Math.max(0, ...known.filter(Number.isFinite))
-}
-
 /** Pods that cannot serve go first, then those that serve least, then the youngest. */
 function firstToGo({ busy }: Pick<OperatorFacts, 'busy'>): (left: Pod, right: Pod) => number {
   return (left, right) =>
@@ -164,7 +158,7 @@ function compare(left: string | null | undefined, right: string | null | undefin
   return first < second ? -1 : first > second ? 1 : 0
 }
 
-function soonest(delays: ReadonlyArray<number | undefined>): number | undefined {
+export function soonest(delays: ReadonlyArray<number | undefined>): number | undefined {
   const known = delays.filter((delay) => delay !== undefined)
   return known.length > 0 ? Math.max(0, Math.min(...known)) : undefined
 }

@@ -1,5 +1,13 @@
 import { isPodReady, type ContainerStatus, type Pod } from '../resources/pod.ts'
+import type { ModelLoading } from '../resources/model.ts'
 import { failuresAnnotation } from './model-pod.ts'
+import {
+  type StartProgress,
+  loadingContainer,
+  progressText,
+  stalledAnnotation,
+  weightsContainer,
+} from './starts/start-progress.ts'
 
 /** Why a Pod does not serve. */
 export interface PodTrouble {
@@ -9,6 +17,8 @@ export interface PodTrouble {
   readonly reason: string
   /** One sentence. */
   readonly message: string
+  /** How far it is, if it loads and says so. */
+  readonly loading?: ModelLoading
 }
 
 /** After this many failed starts in a row, another one is not expected to help. */
@@ -17,8 +27,8 @@ const hopelessRestarts = 3
 const refusedImages = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
 const refusedContainers = new Set(['CreateContainerConfigError', 'CreateContainerError', 'RunContainerError'])
 
-/** Undefined for a Pod that is ready. */
-export function podTrouble(pod: Pod): PodTrouble | undefined {
+/** Undefined for a Pod that is ready. `progress`: what is seen of one that loads. */
+export function podTrouble(pod: Pod, progress?: StartProgress): PodTrouble | undefined {
   if (pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded') return finishedTrouble(pod)
   if (isPodReady(pod)) return undefined
   const unschedulable = unschedulableMessage(pod)
@@ -29,14 +39,25 @@ export function podTrouble(pod: Pod): PodTrouble | undefined {
     const trouble = containerTrouble(status)
     if (trouble) return trouble
   }
-  if (pod.status?.phase === 'Running') {
-    return {
-      outlook: 'starting',
-      reason: 'Loading',
-      message: `The engine is loading the model in ${pod.metadata.name}.`,
-    }
-  }
+  const container = loadingContainer(pod)
+  if (pod.status?.phase === 'Running' || container === weightsContainer) return loadingTrouble(pod, container, progress)
   return { outlook: 'starting', reason: 'Starting', message: `${pod.metadata.name} is starting.` }
+}
+
+function loadingTrouble(pod: Pod, container: string | undefined, progress: StartProgress | undefined): PodTrouble {
+  const { name } = pod.metadata
+  const loading = progress?.loading
+  if (progress && loading) {
+    const reason = loading.stalled === true ? 'LoadingStalled' : 'Loading'
+    const message = sentence(`The model has been loading in ${name} ${progressText(progress)}`)
+    return { outlook: 'starting', reason, message, loading }
+  }
+  const what =
+    container === weightsContainer
+      ? "The model's files are being copied to the node"
+      : 'The engine is loading the model'
+  const how = progress ? ` ${progressText(progress)}` : ''
+  return { outlook: 'starting', reason: 'Loading', message: sentence(`${what} in ${name}${how}`) }
 }
 
 /** The scheduler's message, if it found no place. */
@@ -75,10 +96,36 @@ function containerTrouble({ image, state, lastState, restartCount }: ContainerSt
 
 function finishedTrouble(pod: Pod): PodTrouble {
   const ended = pod.status?.containerStatuses?.find(({ state }) => state?.terminated)?.state?.terminated
-  const told = pod.status?.message ?? pod.status?.reason
+  const stalled = pod.metadata.annotations?.[stalledAnnotation]
+  const told = stalled ?? pod.status?.message ?? pod.status?.reason
   const how = told === undefined && ended ? exitOf(ended) : sentence(told ?? 'it finished')
   const outlook = failuresOf(pod) >= hopelessRestarts ? 'failing' : 'waiting'
-  return { outlook, reason: pod.status?.reason ?? 'PodFailed', message: `${pod.metadata.name} failed: ${how}` }
+  const reason = stalled === undefined ? (pod.status?.reason ?? 'PodFailed') : 'Stalled'
+  return { outlook, reason, message: `${pod.metadata.name} failed: ${how}` }
+}
+
+/**
+ * By convention, this is how a program ends that cannot use its command line (as those do that read it with argparse),
+ * and ours if it cannot use its files.
+ */
+const unusableExitCode = 2
+/** After this long a start that was given up may be tried again: files may have changed that nobody here can see. */
+export const givenUpMs = 5 * 60_000
+
+/** Why no start of this Pod's engine can succeed, if that is known: it is not tried again and again. */
+export function hopelessEnd({ status }: Pod): string | undefined {
+  const engine = status?.containerStatuses?.find(({ name }) => name === 'engine')
+  const ended = engine?.state?.terminated ?? (engine?.state?.waiting ? engine.lastState?.terminated : undefined)
+  if (ended?.exitCode !== unusableExitCode) return undefined
+  const next = `Change the Model; as it is, it is not tried again for ${givenUpMs / 60_000} minutes.`
+  return `The engine refuses to start: ${exitOf(ended)} ${next}`
+}
+
+/** When a finished Pod ended, as far as that is known. */
+export function finishedAt(pod: Pod): number {
+  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => Date.parse(state?.terminated?.finishedAt ?? ''))
+  const known = [...ends, Date.parse(pod.status?.startTime ?? pod.metadata.creationTimestamp ?? '')]
+  return Math.max(0, ...known.filter(Number.isFinite))
 }
 
 /** How many Pods failed before this one. */

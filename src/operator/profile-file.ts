@@ -1,19 +1,21 @@
 import { z } from 'zod'
 import { SluiceError } from '../foundation/errors.ts'
-import { canonicalQuantity } from '../resources/canonical-quantity.ts'
+import { engineNamePattern } from '../resources/model-references.ts'
+import { templateField } from './engines/template-field.ts'
+import { quantities, sharedMemoryField } from './quantity-fields.ts'
 import { type ProfileTable, builtInProfiles } from './resource-profile.ts'
+import { weightsCacheField } from './weights/weights-cache-field.ts'
 
-const cardPattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?\.com\/gpu-[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
-const cardForm = 'must have the form <vendor>.com/gpu-<model>, such as nvidia.com/gpu-l40s'
+const profilePattern = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?\.com\/gpu(-[a-z0-9]([-a-z0-9]*[a-z0-9])?)?$/
+const profileForm = 'must have the form <vendor>.com/gpu-<model>, such as nvidia.com/gpu-l40s'
+/** Whatever a node's device plugin counts: `nvidia.com/gpu`, `amd.com/gpu`, `nvidia.com/mig-1g.10gb`. */
+const cardPattern = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$/
+const cardForm = 'must be the name of a resource, such as nvidia.com/gpu or nvidia.com/gpu-l40s'
 
-const quantity = z
-  .union([z.string(), z.number()])
-  .transform(String)
-  .refine((text) => /^\d/.test(text) && canonicalQuantity(text) !== undefined, 'must be a quantity such as 500m or 4Gi')
-
-const quantities = z
-  .record(z.string(), quantity)
-  .refine((named) => !Object.keys(named).some((name) => cardPattern.test(name)), 'cards are counted by the Model')
+const besidesCards = quantities.refine(
+  (named) => !Object.keys(named).some((name) => profilePattern.test(name)),
+  'cards are counted by the Model',
+)
 
 const toleration = z.strictObject({
   key: z.string().optional(),
@@ -25,14 +27,22 @@ const toleration = z.strictObject({
 
 const profile = z.strictObject({
   card: z.string().regex(cardPattern, cardForm).optional(),
-  requests: quantities.optional(),
-  limits: quantities.optional(),
+  requests: besidesCards.optional(),
+  limits: besidesCards.optional(),
   nodeSelector: z.record(z.string(), z.string()).optional(),
   tolerations: z.array(toleration).max(32).optional(),
+  affinity: z.looseObject({}).optional(),
+  priorityClassName: z.string().min(1).optional(),
+  schedulerName: z.string().min(1).optional(),
+  runtimeClassName: z.string().min(1).optional(),
+  sharedMemory: sharedMemoryField.optional(),
+  images: z.record(z.string().regex(engineNamePattern), templateField).optional(),
+  imagePullSecrets: z.array(z.string().min(1)).max(16).optional(),
+  weightsCache: weightsCacheField.optional(),
 })
 
 const table = z.record(
-  z.string().refine((name) => name === 'default' || cardPattern.test(name), `${cardForm}, or be "default"`),
+  z.string().refine((name) => name === 'default' || profilePattern.test(name), `${profileForm}, or be "default"`),
   profile,
 )
 

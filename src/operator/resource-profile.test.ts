@@ -26,6 +26,14 @@ describe('which card a profile means', () => {
   })
 })
 
+it('may count what a device plugin of another vendor calls a card', () => {
+  const gpu = 'nvidia.com/gpu'
+  const table = parseProfiles({ [l40s]: { card: gpu }, [h200]: { card: 'amd.com/gpu' } }, '--config')
+  expect(resolveProfile(l40s, { table, cardKinds: [gpu] })?.card).toBe(gpu)
+  expect(resolveProfile(h200, { table, cardKinds: [gpu] })?.card).toBe('amd.com/gpu')
+  expect(resolveProfile('default', { table, cardKinds: [gpu] })?.card).toBe(gpu)
+})
+
 describe('the resources of a profile', () => {
   const engine = { cpu: '500m', memory: '512Mi' }
 
@@ -53,7 +61,10 @@ describe('the resources of a profile', () => {
 describe('the profiles of a configuration file', () => {
   it.each([
     [{ spot: {} }, 'profiles.spot: must have the form <vendor>.com/gpu-<model>'],
-    [{ default: { card: 'l40s' } }, 'profiles.default.card: must have the form'],
+    [{ default: { card: 'l40s' } }, 'profiles.default.card: must be the name of a resource'],
+    [{ default: { sharedMemory: true } }, 'profiles.default.sharedMemory: must be unlimited, or a quantity'],
+    [{ default: { images: { VLLM: '{registri}/x' } } }, 'profiles.default.images.VLLM: {registri} means nothing here'],
+    [{ default: { weightsCache: { hostPath: '/x' } } }, 'profiles.default.weightsCache.size'],
     [{ default: { requests: { cpu: 'lots' } } }, 'profiles.default.requests.cpu: must be a quantity'],
     [{ default: { requests: { cpu: '-1' } } }, 'profiles.default.requests.cpu: must be a quantity'],
     [{ default: { limits: { [l40s]: 1 } } }, 'profiles.default.limits: cards are counted by the Model'],

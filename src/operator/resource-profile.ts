@@ -1,4 +1,5 @@
 import type { Pod } from '../resources/pod.ts'
+import type { WeightsCache } from './weights/weights-cache.ts'
 
 /** What a Pod gets with each card of a profile, and on which nodes it may run. */
 export interface ResourceProfile {
@@ -9,6 +10,17 @@ export interface ResourceProfile {
   readonly limits?: Quantities | undefined
   readonly nodeSelector?: Readonly<Record<string, string>> | undefined
   readonly tolerations?: Tolerations | undefined
+  readonly affinity?: Readonly<Record<string, unknown>> | undefined
+  readonly priorityClassName?: string | undefined
+  readonly schedulerName?: string | undefined
+  /** What the nodes' container runtime needs for these cards, such as `nvidia`. */
+  readonly runtimeClassName?: string | undefined
+  /** The size of /dev/shm instead of the engine's own, or `unlimited`. */
+  readonly sharedMemory?: string | undefined
+  /** The images of engines that need another one for these cards, by the engine's name. */
+  readonly images?: Readonly<Record<string, string>> | undefined
+  readonly imagePullSecrets?: readonly string[] | undefined
+  readonly weightsCache?: WeightsCache | undefined
 }
 
 export type Quantities = Readonly<Record<string, string>>
@@ -24,6 +36,10 @@ export interface ProfileFacts {
   readonly cardKinds: readonly string[]
   /** The most cards of each kind that a node has; undefined while nobody knows the nodes. */
   readonly largestNode?: ReadonlyMap<string, number> | undefined
+  /** The cards of each kind, for every node that has some; undefined while nobody knows the nodes. */
+  readonly nodeCards?: ReadonlyMap<string, readonly number[]> | undefined
+  /** Why Pods of one replica could not work together here, such as `Pods have no names here`. */
+  readonly groupsUnavailable?: string | undefined
 }
 
 /** Known everywhere; a cluster's operator may extend them or add others. */
@@ -62,14 +78,18 @@ export function profileResources(profile: ResolvedProfile, cards: number, engine
 }
 
 /** What a profile says about nodes, as fields of a Pod's spec. */
-export function profilePlacement({ nodeSelector, tolerations }: ResourceProfile): Partial<Pod['spec']> {
+export function profilePlacement(profile: ResourceProfile): Partial<Pod['spec']> {
+  const { nodeSelector, tolerations, affinity, priorityClassName, schedulerName } = profile
   return {
     ...(nodeSelector === undefined ? {} : { nodeSelector: { ...nodeSelector } }),
     ...(tolerations === undefined ? {} : { tolerations: tolerations.map((toleration) => ({ ...toleration })) }),
+    ...(affinity === undefined ? {} : { affinity }),
+    ...(priorityClassName === undefined ? {} : { priorityClassName }),
+    ...(schedulerName === undefined ? {} : { schedulerName }),
   }
 }
 
-function timesCards(quantities: Quantities | undefined, cards: number): Record<string, string> {
+export function timesCards(quantities: Quantities | undefined, cards: number): Record<string, string> {
   return Object.fromEntries(Object.entries(quantities ?? {}).map(([name, value]) => [name, times(value, cards)]))
 }
 

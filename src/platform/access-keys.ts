@@ -4,7 +4,7 @@ import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import { type KeyPair, apiKeySpec, generateKeyPair, secretDigest } from '../management/key-pair.ts'
 import { type ApiKey, apiKeyKind } from '../resources/api-key.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
-import { CommandedCluster } from './commanded-cluster.ts'
+import { CommandedCluster, type KubeconfigChoice } from './commanded-cluster.ts'
 
 export interface NewAccessKey {
   readonly name: string
@@ -28,7 +28,7 @@ export class AccessKeys {
     this.#now = now
   }
 
-  static async connect(kubeconfig: string): Promise<AccessKeys> {
+  static async connect(kubeconfig: KubeconfigChoice): Promise<AccessKeys> {
     return new AccessKeys(await CommandedCluster.connect(kubeconfig))
   }
 

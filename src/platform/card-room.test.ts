@@ -47,7 +47,7 @@ describe('cardHoldings', () => {
     const pods = [pod('a', '1', 'big'), pod('a', '1', 'big'), pod('b', '1', 'small'), pod('', '1', 'big')]
     expect(holdingsOf(l40s, nodes, pods)).toEqual({
       freeByNode: [1, 0],
-      largestNode: 4,
+      cardsByNode: [4, 1],
       heldBy: new Map([
         ['sluice/a', 2],
         ['sluice/b', 1],
@@ -62,7 +62,7 @@ describe('cardHoldings', () => {
   ])('holds nothing against a Pod that is %s', (_case, one) => {
     expect(holdingsOf(l40s, nodes, [one])).toEqual({
       freeByNode: [4, 1],
-      largestNode: 4,
+      cardsByNode: [4, 1],
       heldBy: new Map(),
       wantedBy: new Map(),
     })
@@ -84,6 +84,6 @@ describe('cardHoldings', () => {
   })
 
   it('knows no cards of a kind that is not there', () => {
-    expect(holdingsOf('nvidia.com/gpu-h800', nodes, [])).toMatchObject({ freeByNode: [0, 0], largestNode: 0 })
+    expect(holdingsOf('nvidia.com/gpu-h800', nodes, [])).toMatchObject({ freeByNode: [0, 0], cardsByNode: [0, 0] })
   })
 })

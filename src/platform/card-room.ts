@@ -12,7 +12,7 @@ export function cardHoldings(
 ): CardHoldings {
   const free = new Map<string, number>()
   for (const { metadata, status } of nodes) free.set(metadata.name, Number(status?.allocatable?.[kind] ?? 0))
-  const largestNode = Math.max(0, ...free.values())
+  const cardsByNode = [...free.values()]
   const heldBy = new Map<string, number>()
   const wantedBy = new Map<string, number>()
   for (const pod of pods) {
@@ -28,7 +28,7 @@ export function cardHoldings(
     free.set(nodeName, (free.get(nodeName) ?? 0) - cards)
     if (key !== '') heldBy.set(key, (heldBy.get(key) ?? 0) + cards)
   }
-  return { freeByNode: [...free.values()].map((cards) => Math.max(0, cards)), largestNode, heldBy, wantedBy }
+  return { freeByNode: [...free.values()].map((cards) => Math.max(0, cards)), cardsByNode, heldBy, wantedBy }
 }
 
 function cardsOf({ spec }: Pod, kind: string): number {

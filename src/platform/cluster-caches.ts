@@ -12,6 +12,7 @@ import { gatewayNamespace } from '../resources/model-labels.ts'
 import { type Secret, secretKind, tlsSecretType } from '../resources/secret.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
 import { type Service, serviceKind } from '../resources/service.ts'
+import { type UsageRecord, usageRecordKind } from '../resources/usage-record.ts'
 import type { Informers } from './informers.ts'
 
 /** The caches of one cluster. All roles of this process share them, so that each kind is watched only once. */
@@ -35,6 +36,7 @@ export interface HomeCaches extends ClusterCaches {
   readonly keys: ObjectCache<ApiKey>
   readonly centers: ObjectCache<ComputeCenter>
   readonly clusters: ObjectCache<Cluster>
+  readonly usage: ObjectCache<UsageRecord>
 }
 
 /** The caches that cluster DNS needs. */
@@ -70,5 +72,6 @@ export function homeCaches(informers: Informers, shared: ClusterCaches): HomeCac
     keys: informers.add(apiKeyKind),
     centers: informers.add(computeCenterKind),
     clusters: informers.add(clusterKind),
+    usage: informers.add(usageRecordKind, { namespace: gatewayNamespace }),
   }
 }

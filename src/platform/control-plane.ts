@@ -171,6 +171,11 @@ export class ControlPlane implements Component {
     this.#events.record(about, 'Warning', 'StoreInterrupted', message)
   }
 
+  /** Another client, for what people write themselves: its fields are its own, and misspelled ones are refused. */
+  clientFor(manager: string, writing: { readonly dryRun?: boolean } = {}): EmbeddedClient {
+    return new EmbeddedClient(this.#api, manager, { ...writing, fieldValidation: 'Strict' })
+  }
+
   /** How much of each namespace's quota is used. */
   get quotas(): QuotaLedger {
     return this.#quotas

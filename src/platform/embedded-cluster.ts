@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import type { AdmissionPlugin, AdmissionRule } from '../apiserver/admission/admission.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { ComingReplicas, Foresee } from '../cluster/foreseen.ts'
@@ -36,6 +35,7 @@ import type { ClusterImages } from './images/cluster-images.ts'
 import { Informers } from './informers.ts'
 import { networkRulesRole } from './roles/network-rules-role.ts'
 import { volumesDirectory } from './models/model-storage.ts'
+import { nodeNames } from './node-names.ts'
 import type { ServiceNetwork } from './services/service-network.ts'
 import { together } from './together.ts'
 import { version } from './version.ts'
@@ -55,8 +55,12 @@ export interface EmbeddedClusterOptions {
   readonly eventTtlMs?: number | undefined
   /** The cards of the machine, which all its clusters share. */
   readonly cards: MachineCards
+  /** The names of the Nodes that the machine is in this cluster; by default one, called like the machine. */
+  readonly nodeNames?: readonly [string, ...string[]] | undefined
   /** The cluster's share of the machine; by default, everything. */
   readonly share?: (() => NodeShare) | undefined
+  /** Whether the machine is this cluster's, with guests, rather than it a guest of another one's. */
+  readonly isHome?: boolean
   readonly network: PodNetwork
   readonly isolation: Isolation
   readonly services: ServiceNetwork
@@ -88,6 +92,7 @@ export class EmbeddedCluster {
   operator: Foresee<ComingReplicas> = () => undefined
   #workloads: WorkloadControllers | undefined
   #node: NodeAgent | undefined
+  readonly #logs: PodLogs
 
   constructor(options: EmbeddedClusterOptions) {
     this.#options = options
@@ -100,6 +105,7 @@ export class EmbeddedCluster {
     }
     this.foresight = new WakeForesight(actors, () => options.store.gather())
     const logs = new PodLogs({ dataDir: directory.root, hub: this.#logHub, clock })
+    this.#logs = logs
     this.controlPlane = new ControlPlane({
       store: options.store,
       identity,
@@ -110,7 +116,13 @@ export class EmbeddedCluster {
       services,
       customKinds: options.customKinds,
       rules: options.rules,
-      podAccess: new NodePodAccess({ logs, runtime: this.#runtime, network: options.network, clock }),
+      podAccess: new NodePodAccess({
+        logs,
+        runtime: this.#runtime,
+        network: options.network,
+        clock,
+        wholeMachine: options.isHome === true,
+      }),
       plugins: [...(options.plugins ?? []), this.foresight.admission],
       clock,
       log,
@@ -124,6 +136,13 @@ export class EmbeddedCluster {
   get address(): string {
     return this.controlPlane.address
   }
+
+  /** The last line of a container's log, with its time. */
+  readLogTail(pod: Pod, container: string, signal: AbortSignal): Promise<string> {
+    return this.#logs.tail(pod, container, signal)
+  }
+
+  readonly readLog: NodePodAccess['logs'] = (pod, options, signal) => this.#logs.logs(pod, options, signal)
 
   /** Tells the node that the cluster's share of the machine has changed. */
   shareChanged(): void {
@@ -231,8 +250,10 @@ export class EmbeddedCluster {
   #nodeAgent(runtime: ProcessRuntime): NodeAgent {
     const { cards, share, network, services, clock, log } = this.#options
     const { dns } = services
+    const [name, ...furtherNames] = this.#options.nodeNames ?? nodeNames(1)
     return new NodeAgent({
-      name: nodeName(hostname()),
+      name,
+      furtherNames,
       client: this.client,
       runtime,
       cards,
@@ -248,10 +269,4 @@ export class EmbeddedCluster {
       serviceVariables: (pod) => serviceVariables(pod, this.caches.services.list()),
     })
   }
-}
-
-/** Turns a host name into a DNS label. */
-export function nodeName(host: string): string {
-  const label = (host.toLowerCase().split('.')[0] ?? '').replaceAll(/[^a-z0-9-]/g, '-').replaceAll(/^-+|-+$/g, '')
-  return label.slice(0, 63) || 'node'
 }

@@ -26,6 +26,8 @@ export interface HomeFacts {
   readonly clusterId: string
   readonly clusterName: string | undefined
   readonly center: CenterFacts
+  /** Whether the center's domain counts though the center is there and has another. */
+  readonly isDomainAsked: boolean
   readonly credentials: Credentials
   readonly now: number
 }
@@ -46,7 +48,7 @@ export async function createHomeResources(client: ClusterClient, facts: HomeFact
   for (const name of ['default', 'kube-system', gatewayNamespace]) {
     await createMissing(client, namespaceKind, { metadata: { name } })
   }
-  await createMissing(client, computeCenterKind, {
+  const isNewCenter = await createMissing(client, computeCenterKind, {
     metadata: { name: facts.center.code },
     spec: {
       id: '1',
@@ -60,6 +62,10 @@ export async function createHomeResources(client: ClusterClient, facts: HomeFact
       registry: facts.center.registry,
     },
   })
+  if (!isNewCenter && facts.isDomainAsked) {
+    const { code, proxyDomain } = facts.center
+    await client.patch(computeCenterKind, { name: code }, { spec: { proxyDomain } })
+  }
   const labels = { [homeLabel]: 'up' }
   const isNew = await createMissing(client, clusterKind, {
     metadata: { name: facts.clusterId, labels },

@@ -2,7 +2,7 @@ import { SluiceError } from '../foundation/errors.ts'
 import { bearerKeyText, generateBearerKey, secretDigest } from '../gateway/access/bearer-key.ts'
 import { type ApiKey, apiKeyKind } from '../resources/api-key.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
-import { CommandedCluster } from './commanded-cluster.ts'
+import { CommandedCluster, type KubeconfigChoice } from './commanded-cluster.ts'
 
 export interface NewKey {
   readonly name: string
@@ -13,6 +13,13 @@ export interface NewKey {
   readonly expiresAtMs: number | undefined
 }
 
+/** What is kept of a new key, and the text that its holder sends. */
+export function newInferenceKey(): { accessKey: string; secretSha256: string; text: string } {
+  const key = generateBearerKey()
+  const { accessKey, secret } = key
+  return { accessKey, secretSha256: secretDigest(secret).toString('hex'), text: bearerKeyText(key) }
+}
+
 /** The API keys for inference. Lets their administrator manage them through the cluster's own API. */
 export class InferenceKeys {
   readonly #cluster: CommandedCluster
@@ -21,24 +28,24 @@ export class InferenceKeys {
     this.#cluster = cluster
   }
 
-  static async connect(kubeconfig: string): Promise<InferenceKeys> {
+  static async connect(kubeconfig: KubeconfigChoice): Promise<InferenceKeys> {
     return new InferenceKeys(await CommandedCluster.connect(kubeconfig))
   }
 
   /** Returns the new key. This is the only time it is shown, since only its hash is kept. */
   async create({ name, enterprise, models, expiresAtMs }: NewKey): Promise<string> {
-    const key = generateBearerKey()
+    const { accessKey, secretSha256, text } = newInferenceKey()
     const spec: ApiKey['spec'] = {
       enterprise,
-      accessKey: key.accessKey,
-      secretSha256: secretDigest(key.secret).toString('hex'),
+      accessKey,
+      secretSha256,
       disabled: false,
       use: 'Inference',
       ...(models && { allowedModels: [...models] }),
       ...(expiresAtMs !== undefined && { expiresAt: timestamp(expiresAtMs) }),
     }
     await this.#cluster.ask((client) => client.create(apiKeyKind, { metadata: { name }, spec }))
-    return bearerKeyText(key)
+    return text
   }
 
   async list(): Promise<readonly ApiKey[]> {

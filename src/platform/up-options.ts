@@ -17,14 +17,20 @@ export interface UpOptions {
   /** If `undefined`, the data directory's own values stay; a new one gets `home` and `local-1`. */
   readonly clusterName: string | undefined
   readonly center: string | undefined
+  /** The domain under which services are exposed; if `undefined`, that of the compute center stays. */
+  readonly exposureDomain?: string | undefined
   /** The certificate that the edge shows for hosts without their own; if `undefined`, one is issued. */
   readonly exposureCertificate?: CertificateFiles | undefined
-  /** `KIND=COUNT,...`; if `undefined`, the machine's cards are detected. */
+  /** `KIND=COUNT,...` of each node; if `undefined`, the machine's cards are detected. */
   readonly gpus: string | undefined
-  /** The path of a file with further images and resource profiles. */
+  /** How many nodes the machine is; one, unless it is said. */
+  readonly nodes?: number | undefined
+  /** The path of a file with further images, engines and resource profiles. */
   readonly config: string | undefined
   readonly idleWindowMs: number
   readonly wakeDeadlineMs: number
+  /** How long records of usage are kept. */
+  readonly usageRetentionDays: number
   /** Whether a model that somebody waits for may take the cards of an idle one. */
   readonly cardPreemption: boolean
   /** Whether inference requests need a key. */
@@ -38,7 +44,7 @@ export interface UpOptions {
   readonly finishedPodLimit?: number | undefined
   /** How large a file of the audit log becomes, and how many older ones are kept. */
   readonly auditLog?: { readonly fileBytes: number; readonly olderFiles: number } | undefined
-  /** Whether Pods get networks of their own; where the machine permits it, unless something else is said. */
+  /** Whether Pods get their own networks; by default, if the machine permits it. */
   readonly podNetwork: NetworkChoice
   /** For an ordinary user: the network namespace in which this program runs, or why there is none. */
   readonly userNetwork?: UserNetworkFacts | undefined

@@ -3,6 +3,8 @@ import { SluiceError } from '../foundation/errors.ts'
 import { Lifecycle } from '../foundation/lifecycle.ts'
 import { detectCards } from '../node/cards/gpu-inventory.ts'
 import { programRunner } from '../node/processes/run-program.ts'
+import { aborted } from './aborted.ts'
+import { checkHost } from './addresses/check-host.ts'
 import { readConfigFile } from './data/config-file.ts'
 import { DataDirectory } from './data/data-directory.ts'
 import { openLogFile } from './data/log-file.ts'
@@ -27,12 +29,17 @@ export interface RunningPlatform {
 export async function startUp(
   asked: UpOptions,
   signal: AbortSignal,
+  /** Told, in sentences, what somebody who looks on should know while it runs. */
+  tell: (message: string) => void = () => {},
   clock: Clock = systemClock,
 ): Promise<RunningPlatform> {
   const config = await readConfigFile(asked.config)
+  // In a network namespace of its own, this program listens at sockets that it has been given.
+  if (!asked.userNetwork || 'reason' in asked.userNetwork) await checkHost(asked.host)
   const notes: string[] = []
   const problem = (message: string) => void notes.push(message)
-  const cards = await detectCards(asked.gpus, { run: programRunner(clock, cardDeadlineMs), signal, problem })
+  const detection = { run: programRunner(clock, cardDeadlineMs), signal, problem }
+  const cards = await detectCards(asked.gpus, asked.nodes ?? 1, detection)
   if (asked.gateway && cards.length === 0) throw new SluiceError('gateway_needs_card')
   const directory = DataDirectory.open(asked.data)
   // This file exists only while everything runs, so that whoever finds it can rely on it. A crash may have left one.
@@ -45,13 +52,13 @@ export async function startUp(
   const lifecycle = new Lifecycle({ log, clock })
   lifecycle.add({ name: 'data directory', stop: () => directory.close() })
   lifecycle.add({ name: starts.name, stop: () => starts.stop() })
-  const stopped = onAbort(signal).then(() => lifecycle.stop())
+  const stopped = aborted(signal).then(() => lifecycle.stop())
   // Only logs the error: Node then ends this process as usual. The Pods go on, and the next start adopts them.
   process.on('uncaughtExceptionMonitor', (error, origin) => {
     log.fatal({ err: error, origin }, 'sluice ends: nobody caught an error')
   })
   try {
-    const parts = { directory, cards, config, notes, lifecycle, clock, log: log.child({}) }
+    const parts = { directory, cards, config, notes, tell, lifecycle, clock, log: log.child({}) }
     const facts = await startPlatform({ ...options, startsPods: !isSafe }, parts)
     starts.start()
     log.info({ pid: process.pid, clusterId: facts.endpoints.clusterId }, 'sluice is up')
@@ -66,10 +73,3 @@ export async function startUp(
 
 /** How long the machine may take to list its cards. */
 const cardDeadlineMs = 15_000
-
-function onAbort(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
-}

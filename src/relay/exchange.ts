@@ -100,6 +100,8 @@ export interface Upstream {
 export interface ForwardOptions {
   /** The path and query for the upstream, instead of the client's. */
   readonly target?: string
+  /** A whole body to send instead of the client's, for a request that has one. */
+  readonly body?: readonly Buffer[] | undefined
   /** Changes to the request's fields. */
   readonly requestHeaders?: HeaderChanges
   /** Fields to set on the response, replacing the upstream's. */

@@ -49,6 +49,24 @@ it('speaks HTTP/1.1 over TLS, tells the upstream so, and hears a client leave', 
   expect(socket.writableEnded).toBe(true)
 })
 
+it('hears an upstream again whose last answer was held until its client had taken it', async () => {
+  // More than one read, so that the rest has been read when the first part is held.
+  const body = 'x'.repeat(400_000)
+  const upstream = await stage.httpUpstream((_request, response) => response.end(`${body}end`))
+  const { port } = await stage.relay(
+    async (exchange) => {
+      await exchange.forward(upstream)
+    },
+    { tls: identity },
+  )
+  for (let round = 0; round < 4; round++) {
+    const { peer, socket } = await secureClient(port)
+    peer.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    expect(await peer.until('xend')).toMatch(/^HTTP\/1\.1 200 OK\r\n/)
+    socket.destroy()
+  }
+})
+
 it('uses a renewed certificate for new connections', async () => {
   let current = identity
   const { port, server } = await stage.relay((exchange) => exchange.respond({ status: 200 }), { tls: () => current })
@@ -145,7 +163,7 @@ it('takes a connection over to another protocol', async () => {
   peer.send('me')
   await peer.until('heard me')
   const before = peer.bytes
-  peer.send('x'.repeat(200_000))
+  peer.send('x'.repeat(400_000))
   await peer.until(() => peer.bytes >= before + 200_000)
   expect(peer.text).toContain('\r\n\r\nfirstheard me')
   socket.destroy()

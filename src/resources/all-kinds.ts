@@ -22,6 +22,7 @@ import { persistentVolumeKind } from './persistent-volume.ts'
 import { podTemplateKind } from './pod-template-kind.ts'
 import { podKind } from './pod.ts'
 import { replicaSetKind } from './replica-set.ts'
+import { metricsKinds } from './resource-metrics.ts'
 import { resourceQuotaKind } from './resource-quota.ts'
 import { reviewKinds } from './reviews.ts'
 import { clusterRoleBindingKind, roleBindingKind } from './role-binding.ts'
@@ -34,6 +35,7 @@ import { serviceExporterKind } from './service-exporter.ts'
 import { serviceKind } from './service.ts'
 import { statefulSetKind } from './stateful-set.ts'
 import { storageClassKind } from './storage-class.ts'
+import { usageRecordKind } from './usage-record.ts'
 import { validatingAdmissionPolicyBindingKind, validatingAdmissionPolicyKind } from './validating-admission-policy.ts'
 
 /** Kubernetes' own kinds that the embedded cluster serves. */
@@ -59,6 +61,7 @@ export const coreKinds: readonly Kind[] = [
   replicaSetKind,
   statefulSetKind,
   ...reviewKinds,
+  ...metricsKinds,
   jobKind,
   leaseKind,
   endpointSliceKind,
@@ -77,9 +80,19 @@ export const coreKinds: readonly Kind[] = [
 ]
 
 /** Our kinds, which are CustomResourceDefinitions on a real Kubernetes. */
-export const customKinds: readonly Kind[] = [apiKeyKind, clusterKind, computeCenterKind, modelKind, serviceExporterKind]
+export const customKinds: readonly Kind[] = [
+  apiKeyKind,
+  clusterKind,
+  computeCenterKind,
+  modelKind,
+  serviceExporterKind,
+  usageRecordKind,
+]
 
-/** The kinds that are stored: no reviews, and of kinds that are views of each other only the stored one. */
+/**
+ * The kinds that are stored: no reviews, no measurements, and of kinds that are views of each other only the stored
+ * one.
+ */
 export const storedKinds: readonly Kind[] = [...coreKinds, ...customKinds].filter(
   ({ verbs, storage }) => verbs === undefined && storage === undefined,
 )

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { customKind } from './custom-kind.ts'
-import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
+import { conditionsSchema, objectMetaSchema } from './kubernetes-object.ts'
 
 export const clusterStatuses = ['Creating', 'Running', 'Abnormal', 'Deleting'] as const
 export type ClusterStatus = (typeof clusterStatuses)[number]
@@ -13,43 +13,49 @@ export const clusterSchema = z
     apiVersion: z.literal('sluice.dev/v1'),
     kind: z.literal('Cluster'),
     metadata: objectMetaSchema,
-    spec: z.object({
-      displayName: z.string().min(1).max(253).describe('What people call it.'),
-      enterprise: z.string().min(1).max(253).describe('Whose cluster it is. It stays so.'),
-      center: z.string().min(1).describe('The code of its compute center.'),
-      quota: z
-        .record(z.string().max(316), z.string().max(32).regex(quantityForm, 'must be a quantity'))
-        .optional()
-        .describe(
-          'What an embedded cluster has of the machine (cpu, memory, kinds of cards); of what is not named, everything. For an attached one, what the management API calls its quota.',
-        ),
-      kubeconfigSecret: z
-        .object({
-          namespace: z.string().min(1).max(63).default('sluice'),
-          name: z.string().min(1).max(253),
-          key: z.string().min(1).max(253).default('kubeconfig'),
-        })
-        .optional()
-        .describe(
-          'The Secret of the home cluster with the kubeconfig of an attached cluster. One without it is embedded.',
-        ),
-      deletionPolicy: z
-        .enum(['Retain', 'Delete'])
-        .default('Retain')
-        .describe("What becomes of an embedded cluster's data when it is deleted."),
-    }),
+    spec: z
+      .object({
+        displayName: z.string().min(1).max(253).describe('What people call it.'),
+        enterprise: z.string().min(1).max(253).describe('Whose cluster it is. It stays so.'),
+        center: z.string().min(1).describe('The code of its compute center.'),
+        quota: z
+          .record(z.string().max(316), z.string().max(32).regex(quantityForm, 'must be a quantity'))
+          .optional()
+          .describe(
+            'What an embedded cluster has of the machine (cpu, memory, kinds of cards); of what is not named, everything. For an attached one, what the management API calls its quota.',
+          ),
+        kubeconfigSecret: z
+          .object({
+            namespace: z.string().min(1).max(63).default('sluice').describe('The namespace of the Secret.'),
+            name: z.string().min(1).max(253).describe('The name of the Secret.'),
+            key: z.string().min(1).max(253).default('kubeconfig').describe('Under which key it has the kubeconfig.'),
+          })
+          .optional()
+          .describe(
+            'The Secret of the home cluster with the kubeconfig of an attached cluster. One without it is embedded.',
+          ),
+        deletionPolicy: z
+          .enum(['Retain', 'Delete'])
+          .default('Retain')
+          .describe("What becomes of an embedded cluster's data when it is deleted."),
+      })
+      .describe('What the cluster is to be.'),
     status: z
       .object({
         id: z.string().optional().describe('The cluster ID.'),
         phase: z.enum(clusterStatuses).optional().describe('Creating, Running, Abnormal or Deleting.'),
         controlPlane: z.string().optional().describe('The address of its Kubernetes API.'),
         kubeconfigSecret: z
-          .object({ namespace: z.string(), name: z.string() })
+          .object({
+            namespace: z.string().describe('The namespace of the Secret.'),
+            name: z.string().describe('The name of the Secret.'),
+          })
           .optional()
           .describe("The Secret of the home cluster with its administrator's kubeconfig."),
-        conditions: z.array(conditionSchema).optional(),
+        conditions: conditionsSchema.optional(),
       })
-      .optional(),
+      .optional()
+      .describe('What has become of it so far.'),
   })
   .describe(
     'An elastic container cluster of an enterprise: one that runs here, or a Kubernetes that is attached by its kubeconfig.',

@@ -44,7 +44,7 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   readonly scale?: ScalePaths
   /**
    * What can be done with it; everything by default. A kind that can only be created is a question that is answered and
-   * never stored.
+   * never stored; one that can only be read is measured when it is read.
    */
   readonly verbs?: readonly ResourceVerb[]
   /** Another kind of which this is only a view: its objects are stored, listed and watched as that kind's. */

@@ -49,13 +49,15 @@ export const kubernetesObjectSchema: z.ZodType<KubernetesObject> = z.looseObject
 })
 
 export const conditionSchema = z.object({
-  type: z.string(),
-  status: z.enum(['True', 'False', 'Unknown']),
-  reason: z.string().optional(),
-  message: z.string().optional(),
-  lastTransitionTime: z.string().optional(),
-  observedGeneration: z.number().int().optional(),
+  type: z.string().describe('What this is about, such as Ready.'),
+  status: z.enum(['True', 'False', 'Unknown']).describe('Whether it is so.'),
+  reason: z.string().optional().describe('Why, as one word for programs.'),
+  message: z.string().optional().describe('Why, in words for people.'),
+  lastTransitionTime: z.string().optional().describe('When the status was last another.'),
+  observedGeneration: z.number().int().optional().describe('The generation of the object that this is about.'),
 })
+
+export const conditionsSchema = z.array(conditionSchema).describe('What is so and what is not, each with its reason.')
 
 export type Condition = z.infer<typeof conditionSchema>
 

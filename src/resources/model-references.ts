@@ -20,7 +20,16 @@ export const modelUrlCel = [
 
 /** `<gpu-profile>:<card-count>`; the profile is a card's resource name or `default`. */
 export const resourceProfilePattern =
-  /^(default|[a-z0-9]([-a-z0-9]*[a-z0-9])?\.com\/gpu-[a-z0-9]([-a-z0-9]*[a-z0-9])?):([1-9][0-9]{0,3})$/
+  /^(default|[a-z0-9]([-a-z0-9]*[a-z0-9])?\.com\/gpu(-[a-z0-9]([-a-z0-9]*[a-z0-9])?)?):([1-9][0-9]{0,3})$/
+
+/** A name as labels may have it. Which engines there are is up to a cluster's operator. */
+export const engineNamePattern = /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
+
+/** A name that clients ask for, such as gpt-4o or organization/model. */
+export const modelAliasPattern = /^[A-Za-z0-9]([-A-Za-z0-9_.:/]{0,198}[A-Za-z0-9])?$/
+
+/** An underscore would make it unclear where a Model's name ends. */
+export const adapterNamePattern = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/
 
 export interface ModelLocation {
   readonly claim: string

@@ -31,7 +31,9 @@ describe('Model', () => {
   it.each([
     [{ url: undefined }, 'spec.url'],
     [{ engine: undefined }, 'spec.engine'],
-    [{ engine: 'TGI' }, 'spec.engine'],
+    [{ engine: 'two words' }, 'spec.engine'],
+    [{ engine: '' }, 'spec.engine'],
+    [{ engine: 'x'.repeat(64) }, 'spec.engine'],
     [{ features: ['TextGeneration', 'Dreaming'] }, 'spec.features[1]'],
     [{ features: [] }, 'spec.features'],
     [{ minReplicas: -1 }, 'spec.minReplicas'],
@@ -68,6 +70,13 @@ describe('Model', () => {
   ])('refuses the url %s', (url) => {
     expect(refusals({ ...smallest, url })).toEqual(['spec.url'])
   })
+
+  it.each(['VLLM', 'LlamaCpp', 'SGLang', 'llama.cpp', 'x'])(
+    'takes the engine %s, which its cluster may know',
+    (engine) => {
+      expect(refusals({ ...smallest, engine })).toEqual([])
+    },
+  )
 
   it.each(['pvc://userdata/a', 'pvc://user-data-2/models/DeepSeek-R1/v1.0', 'pvc://userdata/..a/b..c'])(
     'takes the url %s',

@@ -7,6 +7,7 @@ import { completePod } from './pod-completion.ts'
 import { podQualityOfService } from './pod-quality.ts'
 import { podTypes } from './pod-types.ts'
 import { core } from './type-rules.ts'
+import { listIn } from './validation/json-access.ts'
 import { checkPod } from './validation/pod-rules.ts'
 import { checkPodUpdate } from './validation/pod-update-rules.ts'
 
@@ -124,9 +125,19 @@ export const podSpecSchema = z.looseObject({
   /** What running the Pod takes besides its containers, which admission copies from its runtime class. */
   overhead: quantities.optional(),
   readinessGates: z.array(z.looseObject({ conditionType: z.string() })).optional(),
+  /** As long as there is one, the Pod is not placed. */
+  schedulingGates: z.array(z.looseObject({ name: z.string() })).optional(),
 })
 
 export type PodSpec = z.infer<typeof podSpecSchema>
+
+/** An API server has no times for the condition that it gives a new Pod with gates. */
+const noTime = z
+  .string()
+  .nullish()
+  .transform((time) => time ?? undefined)
+  .optional()
+const podConditionSchema = conditionSchema.loose().extend({ lastTransitionTime: noTime })
 
 export const podSchema = z.looseObject({
   apiVersion: z.literal('v1'),
@@ -143,7 +154,7 @@ export const podSchema = z.looseObject({
       nominatedNodeName: z.string().optional(),
       hostIP: z.string().optional(),
       startTime: z.string().optional(),
-      conditions: z.array(conditionSchema.loose()).optional(),
+      conditions: z.array(podConditionSchema).optional(),
       containerStatuses: z.array(containerStatusSchema).optional(),
       initContainerStatuses: z.array(containerStatusSchema).optional(),
       ephemeralContainerStatuses: z.array(containerStatusSchema).optional(),
@@ -206,11 +217,20 @@ export const podKind = coreKind(podSchema, {
   refusedSubresources: ['resize'],
   types: { ...podTypes, [`${core}Pod`]: { parts: ['spec'] } },
   complete: completePod,
-  initialStatus: ({ spec }) => ({ phase: 'Pending', qosClass: podQualityOfService(spec) }),
+  initialStatus,
   validate: (pod, previous) => checkPod(pod, previous === undefined),
   immutable: [checkPodUpdate],
   deletion: { answersWithObject: true, graceSeconds },
 })
+
+function initialStatus({ spec }: Pod) {
+  const status = { phase: 'Pending', qosClass: podQualityOfService(spec) }
+  // Nothing has been checked yet: there may be no spec, or one that will be refused.
+  if (listIn(spec, 'schedulingGates').length === 0) return status
+  const message = 'Scheduling is blocked due to non-empty scheduling gates'
+  const gated = { type: 'PodScheduled', status: 'False', reason: 'SchedulingGated', message }
+  return { ...status, conditions: [{ ...gated, lastProbeTime: null, lastTransitionTime: null }] }
+}
 
 /** Only Pods have a grace period, and only those that may be running somewhere. */
 function graceSeconds(pod: Pod, asked: number | undefined): number {

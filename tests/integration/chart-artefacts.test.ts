@@ -19,6 +19,12 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
   dependencies: Record<string, string>
 }
 
+interface PackedManifest {
+  readonly dependencies: Record<string, string>
+  readonly optionalDependencies: Record<string, string>
+  readonly bundleDependencies: readonly string[]
+}
+
 async function run(program: string, ...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await runProgram(program, words, '', minutes(5))
   expect(code, `${program} ${words.join(' ')}: ${stdout}${stderr}`).toBe(0)
@@ -45,8 +51,10 @@ describe('the artefacts', () => {
     const modules = join(folder, 'place/node_modules')
     mkdirSync(join(modules, 'sluice'), { recursive: true })
     await run('tar', '-xzf', file(`sluice-${version}.tgz`), '--strip-components=1', '-C', join(modules, 'sluice'))
+    const packed = JSON.parse(readFileSync(join(modules, 'sluice/package.json'), 'utf8')) as PackedManifest
     // What npm would fetch is taken from what is installed here: no test needs a network.
-    for (const name of Object.keys(manifest.dependencies)) {
+    for (const name of Object.keys(packed.dependencies)) {
+      if (packed.bundleDependencies.includes(name)) continue
       mkdirSync(dirname(join(modules, name)), { recursive: true })
       symlinkSync(join(root, 'node_modules', name), join(modules, name))
     }
@@ -54,6 +62,22 @@ describe('the artefacts', () => {
     expect(await run(program, 'version')).toContain(version)
     expect(await run(program, 'gateway', '--help')).toContain('--demand-port')
     expect(await run(program, 'serve', '--help')).toContain('MODEL_DIR')
+    // What the engine's library needs is there, too.
+    const library = join(modules, 'sluice/node_modules/node-llama-cpp/dist/index.js')
+    const words = ['-e', `import(${JSON.stringify(library)}).then(({ getLlama }) => console.log(typeof getLlama))`]
+    expect(await run(process.execPath, ...words)).toBe('function\n')
+  })
+
+  it('have a package for npm that asks for no build of llama.cpp but those for processors', async () => {
+    const read = async (path: string): Promise<unknown> =>
+      JSON.parse(await run('tar', '-xzOf', file(`sluice-${version}.tgz`), `package/${path}`))
+    const { optionalDependencies } = (await read('package.json')) as PackedManifest
+    expect(Object.keys(optionalDependencies)).toEqual(['@node-llama-cpp/linux-x64', '@node-llama-cpp/linux-arm64'])
+    expect(await read('node_modules/node-llama-cpp/package.json')).not.toHaveProperty('optionalDependencies')
+    const { packages } = (await read('npm-shrinkwrap.json')) as { packages: Record<string, object> }
+    const builds = Object.keys(packages).filter((path) => path.includes('@node-llama-cpp/'))
+    expect(builds).toEqual(['node_modules/@node-llama-cpp/linux-arm64', 'node_modules/@node-llama-cpp/linux-x64'])
+    expect(packages['node_modules/node-llama-cpp']).toMatchObject({ inBundle: true })
   })
 
   it('say what they are made of', () => {

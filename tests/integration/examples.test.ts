@@ -155,7 +155,7 @@ describe.skipIf(kubectlPath === undefined)('the examples (with kubectl)', () => 
   it('hold 16 cards for one model, with 128 cores and 512 GiB where the profiles say so', async () => {
     await apply('reference-sizing.yaml')
     const model = await stage.untilModel('deepseek-r1', ({ status }) => status?.message !== undefined)
-    expect(model.status?.message).toContain('there is nothing at pvc://userdata/models/deepseek-r1')
+    expect(model.status?.message).toContain('There is nothing at pvc://userdata/models/deepseek-r1')
     expect((await stage.pods()).some(({ metadata }) => metadata.name.includes('deepseek'))).toBe(false)
 
     const table = (await readConfigFile(join(examples, 'reference-profiles.yaml'))).profiles

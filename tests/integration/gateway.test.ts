@@ -57,7 +57,7 @@ describe.skipIf(kubectlPath === undefined)('a gateway that asks for keys', () =>
   beforeAll(async () => {
     await stage.start()
     await stage.addFile('models/tiny')
-    await stage.create('tiny', { minReplicas: 0 })
+    await stage.create('tiny', { minReplicas: 0, aliases: ['org/gpt'] })
     admin = await makeKey('admin')
   })
   afterAll(() => stage.destroy())
@@ -77,6 +77,23 @@ describe.skipIf(kubectlPath === undefined)('a gateway that asks for keys', () =>
     })
     expect(line?.['waitMs']).toBeGreaterThan(0)
     expect(readFileSync(join(stage.data, 'logs/sluice.log'), 'utf8')).not.toContain(admin)
+  })
+
+  it('makes responses of what a real engine answers, for a Model by another name', async () => {
+    const asked = { model: 'org/gpt', input: 'Hi', max_output_tokens: 3 }
+    const response = await client(admin).responses.create(asked)
+    expect(response).toMatchObject({ status: 'incomplete', model: 'tiny', usage: { output_tokens: 3 } })
+    const types: string[] = []
+    for await (const { type } of await client(admin).responses.create({ ...asked, stream: true })) types.push(type)
+    expect(types.slice(0, 4)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.content_part.added',
+    ])
+    expect(types.at(-1)).toBe('response.incomplete')
+    const [data] = (await client(admin).models.list()).data.filter(({ id }) => id === 'org/gpt')
+    expect(data).toMatchObject({ root: 'tiny' })
   })
 
   it('has no side door at the address of a model’s Pod, and no open metrics', async () => {
@@ -131,7 +148,7 @@ describe.skipIf(kubectlPath === undefined)('a gateway that asks for keys', () =>
     })
   })
 
-  it('counts what docs/metrics.md says, under those names, with those labels', async () => {
+  it('counts what docs/reference/metrics.md says, under those names, with those labels', async () => {
     const headers = { authorization: `Bearer ${admin}` }
     const { gateway, management } = stage.sluice.endpoints
     const pod = await stage.untilPod(isPodReady)
@@ -179,7 +196,7 @@ describe.skipIf(kubectlPath === undefined)('a gateway that asks for keys', () =>
       expect(text).toMatch(new RegExp(`sluice_traffic_wake_seconds_count\\{model="tiny",phase="${phase}"\\} [1-9]`))
     }
     expect(text).toMatch(/sluice_gateway_cards\{model="tiny",card="nvidia.com\/gpu-l40s"\} 1/)
-    expect(text).toMatch(/sluice_gateway_tokens_total\{model="tiny",kind="completion"\} [3-9]/)
+    expect(text).toMatch(/sluice_gateway_tokens_total\{model="tiny",kind="completion"\} [1-9]/)
   })
 
   it('ends live streams properly on SIGTERM: whole, or with an error event', async () => {

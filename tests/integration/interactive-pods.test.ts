@@ -126,8 +126,32 @@ describe.skipIf(!canTalk)('people at a Pod', () => {
     expect(await kubectl('logs shell -c look')).toContain('sh is 42')
   })
 
+  it('look at a copy of one, and at a node, in a container of their own', async () => {
+    const name = await kubectl('get nodes -o jsonpath={.items[0].metadata.name}')
+    for (const where of ['shell --copy-to=copy', `node/${name} --profile=baseline`]) {
+      const { child, sees, type, said } = sitDown(`debug -it ${where} --image=${image} -- sh`)
+      await sees('press')
+      type('echo is $((40 + 2))')
+      await sees('is 42')
+      expect(said()).not.toContain('Warning')
+      child.kill('SIGKILL')
+    }
+  })
+
+  it('are told what to do instead, where they ask for more than a container may have', async () => {
+    const name = await kubectl('get nodes -o jsonpath={.items[0].metadata.name}')
+    await kubectl(`debug node/${name} --image=${image} -- sh`)
+    const refused = 'get events --field-selector reason=UnsupportedPod -o jsonpath={.items[*].message}'
+    await until('the Event', patienceMs, async () => (await kubectl(refused)) !== '')
+    expect(await kubectl(refused)).toMatch(
+      /^spec\.host\w+ is not supported .* with kubectl debug, --profile=baseline does\.$/,
+    )
+    const { sees } = sitDown(`debug -it shell --profile=general --image=${image} -c traces -- sh`)
+    await sees('SYS_PTRACE would reach beyond the container: leave it out; with kubectl debug, --profile=baseline does')
+  })
+
   it('leave nothing behind', async () => {
-    await kubectl('delete pod shell --grace-period=0 --force')
+    await kubectl('delete pod --all --grace-period=0 --force')
     const isMounted = () => readFileSync('/proc/self/mountinfo', 'utf8').includes(data)
     await expect.poll(isMounted, { timeout: patienceMs }).toBe(false)
   })

@@ -14,6 +14,7 @@ import { silentLogger } from '../../src/foundation/log.ts'
 import { Metrics } from '../../src/foundation/metrics.ts'
 import { coreKinds, customKinds } from '../../src/resources/all-kinds.ts'
 import { namespaceKind } from '../../src/resources/namespace.ts'
+import { podKind } from '../../src/resources/pod.ts'
 import { type SqliteStore, openSqliteStore } from '../../src/store/sqlite-store.ts'
 import { kubectlPath } from '../support/programs.ts'
 
@@ -43,6 +44,14 @@ beforeAll(async () => {
         yield Buffer.from('one line\n')
         if (follow) yield Buffer.from('and another\n')
       },
+      usage: async () => ({
+        endedAt: Date.now(),
+        windowMs: 1_000,
+        machine: { cpus: 1.5, memoryBytes: 3 * 2 ** 30 },
+        containers: api.list(podKind).items.map(({ metadata: { uid = '' } }) => {
+          return { podUid: uid, container: 'main', cpus: 0.25, memoryBytes: 100 * 2 ** 20 }
+        }),
+      }),
     },
     authenticate: knownTokens([{ token: 'test-token', user: { name: 'admin', groups: ['system:masters'] } }]),
   })
@@ -151,7 +160,7 @@ describe.skipIf(!kubectlPath)(
       const jsonPath = 'jsonpath={.spec.replicas}/{.spec.maxReplicas}/{.metadata.generation}'
       expect(await done(`get model smollm2 -n sluice -o ${jsonPath}`)).toBe('2/4/4')
       const table = await done('get models -A')
-      expect(table).toMatch(/^NAMESPACE +NAME +PHASE +READY +REPLICAS +ENGINE +PROFILE +AGE$/m)
+      expect(table).toMatch(/^NAMESPACE +NAME +PHASE +LOADING +READY +REPLICAS +ENGINE +PROFILE +AGE$/m)
       expect(table).toMatch(/^sluice +smollm2 +LlamaCpp +default:1 +\d+s$/m)
       expect(await done('get mdl -n sluice -o wide')).toContain('pvc://userdata/models/smollm2')
       expect(await done('describe model smollm2 -n sluice')).toMatch(/Target Requests: +100/)
@@ -179,6 +188,13 @@ describe.skipIf(!kubectlPath)(
       await done('apply -f -', { ...hosted, spec: { ...hosted.spec, nodeName: 'here' } })
       expect(await done('logs hosted')).toBe('one line\n')
       expect(await done('logs -f hosted')).toBe('one line\nand another\n')
+      expect(await done('top pod hosted --containers')).toMatch(/^hosted +main +250m +100Mi *$/m)
+      expect(await done('top pods --sort-by=cpu')).toMatch(/^NAME +CPU\(cores\) +MEMORY\(bytes\) *\n(web|hosted) +250m/)
+      await done('apply -f -', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'here' } })
+      const room = '{"status":{"allocatable":{"cpu":"4","memory":"8Gi"}}}'
+      await done(`patch node here --subresource=status --type=merge -p ${room}`)
+      expect(await done('top node')).toMatch(/^here +1500m +37% +3072Mi +37% *$/m)
+      await done('delete node here')
       await done('delete pod hosted --force --grace-period=0')
       expect(await refused('exec web -- ls')).toContain('pods/exec is not offered by this cluster')
       expect(await done('delete pod web')).toContain('pod "web" deleted')

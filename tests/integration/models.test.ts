@@ -49,7 +49,7 @@ describe('Models on a cluster', () => {
     await stage.create('late', { url: 'pvc://userdata/models/late' })
     expect(await message('late', /./)).toMatchObject({
       phase: 'Failed',
-      message: expect.stringContaining('there is nothing at pvc://userdata/models/late'),
+      message: expect.stringContaining('There is nothing at pvc://userdata/models/late'),
       conditions: expect.arrayContaining([expect.objectContaining({ type: 'FilesPresent', status: 'False' })]),
     })
     expect(await stage.pods()).toEqual([])

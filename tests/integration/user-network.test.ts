@@ -62,12 +62,14 @@ describe.skipIf(whyNotAsUser !== undefined)(`Pods of an ordinary user (${whyNotA
 
   async function serve(name: string): Promise<void> {
     const labels = { app: name }
+    // On a busy machine the program runs for a while before it listens.
+    const readinessProbe = { httpGet: { port: 8000 }, periodSeconds: 1 }
     await client.create(deploymentKind, {
       metadata: { namespace, name },
       spec: {
         replicas: 1,
         selector: { matchLabels: labels },
-        template: { metadata: { labels }, spec: { containers: [container(name, [server])] } },
+        template: { metadata: { labels }, spec: { containers: [{ ...container(name, [server]), readinessProbe }] } },
       },
     })
     await client.create(serviceKind, {

@@ -130,7 +130,9 @@ export class ContractServer {
     if (this.#home !== undefined) rmSync(this.#home, { recursive: true, force: true })
   }
 
-  /** True on the embedded server, which differs here on purpose; docs/architecture.md lists the difference. */
+  /**
+   * True on the embedded server, which differs here on purpose; docs/explanation/architecture.md lists the difference.
+   */
   differs(difference: Difference): boolean {
     return !this.isReal && difference in differences
   }

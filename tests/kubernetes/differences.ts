@@ -1,6 +1,6 @@
 /**
  * Where the embedded server differs from a real one on purpose, as far as tests notice: they ask
- * `server.differs(name)`. The table in docs/architecture.md says the same in the same words;
+ * `server.differs(name)`. The table in docs/explanation/architecture.md says the same in the same words;
  * tests/difference-docs.test.ts compares the two.
  */
 export const differences = {

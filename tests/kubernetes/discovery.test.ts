@@ -41,7 +41,7 @@ const served = {
   'apiextensions.k8s.io/v1': ['customresourcedefinitions'],
   'authorization.k8s.io/v1': ['selfsubjectaccessreviews'],
   'authentication.k8s.io/v1': ['selfsubjectreviews', 'tokenreviews'],
-  'sluice.dev/v1': ['apikeys', 'clusters', 'computecenters', 'models', 'serviceexporters'],
+  'sluice.dev/v1': ['apikeys', 'clusters', 'computecenters', 'models', 'serviceexporters', 'usagerecords'],
 } as const
 
 onEachServer((server) => {
@@ -306,6 +306,7 @@ onEachServer((server) => {
       expect(columns(list).filter((name) => !name.endsWith('*'))).toEqual([
         'Name',
         'Phase',
+        'Loading',
         'Ready',
         'Replicas',
         'Engine',

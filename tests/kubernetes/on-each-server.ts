@@ -15,8 +15,8 @@
 //     })
 //
 // Every test has a namespace of its own, `server.namespace`, which kubectl uses, too. Where the embedded server differs
-// on purpose, `server.differs('…')` names it: differences.ts has the list, and docs/architecture.md must have the same.
-// One file (with `--project kubernetes` and KUBEBUILDER_ASSETS for the real server):
+// on purpose, `server.differs('…')` names it: differences.ts has the list, and docs/explanation/architecture.md must
+// have the same. One file (with `--project kubernetes` and KUBEBUILDER_ASSETS for the real server):
 //
 //     vitest run --project contract tests/kubernetes/NAME.test.ts
 import { afterAll, beforeAll, beforeEach, describe, inject } from 'vitest'

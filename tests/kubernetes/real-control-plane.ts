@@ -21,6 +21,8 @@ export interface ControlPlane {
   readonly pids: readonly number[]
   /** A file with an audit line for every write, if it was asked for. */
   readonly auditLog?: string | undefined
+  /** The address of its etcd, if it has one. */
+  readonly etcd?: string | undefined
   stop(): Promise<void>
 }
 
@@ -39,10 +41,16 @@ export function missingControlPlane(): string | undefined {
 /**
  * A real etcd and kube-apiserver on loopback, in a folder of their own that is removed with them. `durable`: etcd syncs
  * every write to disk, as in production; tests do without. `ipv6Range`: Services also get IPv6 addresses from there.
- * `audited`: it keeps an audit log of writes.
+ * `audited`: it keeps an audit log of writes, or of everything that it is asked. `flags`: further ones of the API
+ * server.
  */
 export async function startRealControlPlane(
-  options: { readonly durable?: boolean; readonly ipv6Range?: string; readonly audited?: boolean } = {},
+  options: {
+    readonly durable?: boolean
+    readonly ipv6Range?: string
+    readonly audited?: boolean | 'everything'
+    readonly flags?: readonly string[]
+  } = {},
 ): Promise<ControlPlane> {
   const assets = process.env['KUBEBUILDER_ASSETS'] ?? ''
   const folder = mkdtempSync(join(tmpdir(), 'sluice-kubernetes-'))
@@ -70,7 +78,8 @@ export async function startRealControlPlane(
     const auditLog = options.audited ? join(folder, 'audit.log') : undefined
     const apiserver = start('kube-apiserver', [
       ...apiserverFlags(folder, etcd, apiPort ?? 0, token, options.ipv6Range),
-      ...(auditLog === undefined ? [] : auditFlags(folder, auditLog)),
+      ...(auditLog === undefined ? [] : auditFlags(folder, auditLog, options.audited === 'everything')),
+      ...(options.flags ?? []),
     ])
     const server = `https://${host}:${apiPort}`
     const certificate = join(folder, 'certs', 'apiserver.crt')
@@ -78,7 +87,7 @@ export async function startRealControlPlane(
     const kubeconfig = join(folder, 'kubeconfig')
     writeFileSync(kubeconfig, kubeconfigText(server, certificate, token), { mode: 0o600 })
     const pids = children.flatMap(({ pid }) => pid ?? [])
-    return { kubeconfig, server, token, certificate: client, pids, auditLog, stop }
+    return { kubeconfig, server, token, certificate: client, pids, auditLog, etcd, stop }
   } catch (error) {
     await stop()
     throw error
@@ -126,13 +135,14 @@ function apiserverFlags(folder: string, etcd: string, port: number, token: strin
 }
 
 /** The requests that the embedded server writes lines about, at the level that it has. */
-function auditFlags(folder: string, log: string): string[] {
+function auditFlags(folder: string, log: string, everything: boolean): string[] {
   const connections = ['pods/exec', 'pods/attach', 'pods/portforward', 'pods/proxy', 'services/proxy', 'nodes/proxy']
   const policy = {
     apiVersion: 'audit.k8s.io/v1',
     kind: 'Policy',
     omitStages: ['RequestReceived'],
     rules: [
+      ...(everything ? [{ level: 'Metadata' }] : []),
       { level: 'Metadata', verbs: ['create', 'update', 'patch', 'delete', 'deletecollection', 'post', 'put'] },
       { level: 'Metadata', resources: [{ group: '', resources: connections }] },
       { level: 'None' },

@@ -1,5 +1,4 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
-import http from 'node:http'
 import https from 'node:https'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +7,7 @@ import type { Pod } from '../../src/resources/pod.ts'
 import { secretKind } from '../../src/resources/secret.ts'
 import { serviceExporterKind } from '../../src/resources/service-exporter.ts'
 import { serviceKind } from '../../src/resources/service.ts'
+import { type Answer, askModel } from './ask-model.ts'
 import { ModelStage, namespace } from './model-stage.ts'
 import { type Finished, runProgram } from './programs.ts'
 import { until } from './sluice-process.ts'
@@ -22,11 +22,6 @@ const releaseNamespace = 'default'
 function helmIn(folder: string | undefined): string | undefined {
   const path = folder === undefined ? undefined : join(folder, 'helm')
   return path !== undefined && existsSync(path) ? path : undefined
-}
-
-export interface Answer {
-  readonly status: number
-  readonly text: string
 }
 
 /** A cluster without a gateway of its own, for what the chart brings. */
@@ -48,13 +43,7 @@ export class ChartStage extends ModelStage {
 
   /** The Pods of a role that run and are not about to go. */
   async podsOf(role: string): Promise<readonly Pod[]> {
-    const pods = await this.pods()
-    return pods.filter(({ metadata, status }) => {
-      const isReady = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True')
-      return (
-        metadata.labels?.['sluice.dev/role'] === role && metadata.deletionTimestamp === undefined && isReady === true
-      )
-    })
+    return (await this.pods()).filter((pod) => isReadyPodOf(pod, role))
   }
 
   async untilPodsOf(role: string, count: number): Promise<readonly Pod[]> {
@@ -82,25 +71,8 @@ export class ChartStage extends ModelStage {
     return `http://${service?.spec.clusterIP ?? ''}:80`
   }
 
-  /** Asks over a connection of its own, as new clients do. */
   ask(gateway: string, model: string): Promise<Answer> {
-    const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2 })
-    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
-    const signal = AbortSignal.timeout(patienceMs)
-    return new Promise((resolve, reject) => {
-      const request = http.request(
-        `${gateway}/openai/v1/chat/completions`,
-        { method: 'POST', headers, agent: false, signal },
-        (response) => {
-          let text = ''
-          response.setEncoding('utf8').on('data', (part: string) => (text += part))
-          response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
-          response.on('error', reject)
-        },
-      )
-      request.on('error', reject)
-      request.end(body)
-    })
+    return askModel(gateway, model)
   }
 
   /** The certificate of the authority that the chart's edges have made. */
@@ -123,7 +95,7 @@ export class ChartStage extends ModelStage {
     const files = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
     return files
       .filter((file) => /^sluice_(controller|gateway|exposure|management|sluice-farewell)-.*\.(log|raw)$/.test(file))
-      .map((file) => readFileSync(join(folder, file), 'utf8'))
+      .map((file) => textOf(join(folder, file)))
       .join('')
   }
 
@@ -155,6 +127,22 @@ export function askEdge(about: {
   })
 }
 
+/** Whether a Pod is of this role, serves, and is not about to go. */
+export function isReadyPodOf({ metadata, status }: Pod, role: string): boolean {
+  const isReady = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') === true
+  return isReady && metadata.labels?.['sluice.dev/role'] === role && metadata.deletionTimestamp === undefined
+}
+
 export function addressOf(pod: Pod): string {
   return `http://${pod.status?.podIP ?? ''}:8000`
+}
+
+/** The logs of a Pod go with it, at any moment. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
+    throw error
+  }
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** One row of docs/metrics.md. */
+/** One row of docs/reference/metrics.md. */
 export interface DocumentedMetric {
   readonly name: string
   readonly type: string
@@ -9,7 +9,7 @@ export interface DocumentedMetric {
 }
 
 export function documentedMetrics(): readonly DocumentedMetric[] {
-  const page = readFileSync(new URL('../../docs/metrics.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8')
   const rows = page.matchAll(/^\| `([a-z0-9_:]+)` +\| (counter|gauge|histogram|summary) +\| (.*?) *\| (.*?) +\|$/gm)
   return [...rows].map(([, name = '', type = '', labels = '', meaning = '']) => ({
     name,

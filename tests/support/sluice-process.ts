@@ -25,7 +25,8 @@ export class SluiceProcess {
       cwd: root,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...env },
+      // The developer's own commands should not find the clusters of tests.
+      env: { ...process.env, XDG_CONFIG_HOME: join(data, 'config'), ...env },
     })
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text))

@@ -34,7 +34,7 @@ const engineOf = (everyMs: number) => `
  */
 export function useStubEngine(stage: ModelStage, everyMs = 20): void {
   mkdirSync(join(stage.folder, 'models/tiny'), { recursive: true })
-  writeFileSync(join(stage.folder, 'models/tiny/model.gguf'), 'GGUF')
+  writeFileSync(join(stage.folder, 'models/tiny/model.gguf'), 'GGUF'.padEnd(64))
   const command = [process.execPath, '--input-type=module', '-e', engineOf(everyMs), '--']
   const images = ['llama-cpp', 'vllm'].map((engine) => [`registry.local-1.localhost/sluice/${engine}`, { command }])
   const config = { images: Object.fromEntries(images) }

@@ -1,15 +1,20 @@
 import type { AssistantMessage, Message } from './conversation/conversation.ts'
 import { ConversationStorage, type KeyValueStorage } from './conversation/conversation-storage.ts'
+import { siblingsOf } from './conversation/conversation-tree.ts'
 import { currentConversation, type ChatState } from './conversation/conversation-reducer.ts'
-import type { ModelEntry } from './protocol/model-list.ts'
+import { canDo, isBroken, type ModelEntry } from './protocol/model-list.ts'
 import { API_KEY_ITEM, ApiKey, type KeyKeeping } from './session/api-key.ts'
-import { ChatSession, type AskedModel } from './session/chat-session.ts'
+import { ChatSession, type AskedModel, type Question } from './session/chat-session.ts'
 import { ChatStore } from './session/chat-store.ts'
 import { ConversationKeeper } from './session/conversation-keeper.ts'
 import { KeyGate } from './session/key-gate.ts'
+import { ModelPick } from './session/model-pick.ts'
 import { ModelWatch } from './session/model-watch.ts'
+import { OpenChat } from './session/open-chat.ts'
 import { loadSettings, saveSettings, type Settings } from './session/settings.ts'
+import { transcribe } from './speech/transcribe.ts'
 import { Announcer } from './view/announcer.ts'
+import type { BranchStep } from './view/branch-switch.ts'
 import { ComposerView } from './view/composer-view.ts'
 import { FollowScroll } from './view/follow-scroll.ts'
 import { KeyForm } from './view/key-form.ts'
@@ -35,10 +40,19 @@ export class ChatPage {
   })
   readonly #scroll = new FollowScroll()
   readonly #announcer = new Announcer()
-  readonly #messages = new MessagesView(() => this.#retry())
-  readonly #welcome = new WelcomeView((text) => this.#ask(text))
-  readonly #picker = new ModelPickerView((model) => this.#pick(model))
-  readonly #composer = new ComposerView({ send: (text) => this.#ask(text), stop: () => this.#stop() })
+  readonly #messages = new MessagesView({
+    retry: () => this.#retry(),
+    resend: (message, text) => this.#ask({ text, images: message.images, insteadOf: message.id }),
+    branch: (messageId, step) => this.#branch(messageId, step),
+    edit: () => this.#scroll.stay(),
+  })
+  readonly #welcome = new WelcomeView((text) => this.#ask({ text, images: [] }))
+  readonly #picker = new ModelPickerView((model) => this.#choose(model))
+  readonly #composer = new ComposerView({
+    send: (text, images) => this.#ask({ text, images }),
+    stop: () => this.#stop(),
+    transcribe: (speech, model, signal) => transcribe(speech, model, this.#key.headers(), signal),
+  })
   readonly #keyForm = new KeyForm({
     enter: (text, keeping) => this.#enterKey(text, keeping),
     cancel: () => this.#leaveKey(() => this.#gate.cancel()),
@@ -50,6 +64,8 @@ export class ChatPage {
     select: (id) => this.#open(id),
     remove: (id) => this.#session.remove(id),
   })
+  readonly #pick: ModelPick
+  readonly #openChat: OpenChat
   #settings: Settings
   #drawing = false
   #ticker: ReturnType<typeof setInterval> | undefined
@@ -58,15 +74,21 @@ export class ChatPage {
   constructor(storages: Readonly<Record<KeyKeeping, KeyValueStorage>>) {
     this.#storage = storages.browser
     this.#key = new ApiKey(storages)
+    this.#openChat = new OpenChat(storages)
     this.#gate = new KeyGate(this.#key)
     this.#settings = loadSettings(this.#storage)
+    this.#pick = new ModelPick(this.#settings.model)
     connectSettings(this.#settings, (changed) => this.#change(changed))
   }
 
   start(): void {
     new ConversationKeeper(this.#store, new ConversationStorage(this.#storage)).start()
+    this.#reopen()
     this.#store.onChange((state, before) => {
-      if (state.currentId !== before.currentId) this.#announcer.forget()
+      if (state.currentId !== before.currentId) {
+        this.#announcer.forget()
+        this.#openChat.remember(state.currentId)
+      }
       // The first text or a failure says more about the state of a model than the last list did, so ask for a new one.
       else if (countWaiting(state) < countWaiting(before)) this.#watch.refresh()
       this.#drawSoon()
@@ -84,10 +106,10 @@ export class ChatPage {
     this.#composer.focusUnlessTouch()
   }
 
-  #ask(text: string): boolean {
+  #ask(question: Question): boolean {
     const model = this.#picked()
-    if (model === undefined || !this.#session.ask(text, model)) return false
-    this.#asked()
+    if (model === undefined || !this.#session.ask(question, model)) return false
+    this.#asked(model.id)
     return true
   }
 
@@ -97,14 +119,30 @@ export class ChatPage {
     if (model === undefined) this.#keyForm.focus()
     if (conversation === undefined || model === undefined) return
     this.#session.retry(conversation.id, model)
-    this.#asked()
+    this.#asked(model.id)
   }
 
-  #asked(): void {
+  #asked(model: string): void {
+    this.#pick.decide(model)
+    this.#change({ model })
     // Drawn at once and not in the next frame, so that pressing Enter has a visible effect immediately.
     this.#draw()
     this.#scroll.toEnd()
     this.#watch.refresh()
+  }
+
+  /** Shows the version of a message that is before or after it. */
+  #branch(messageId: string, step: BranchStep): void {
+    const conversation = currentConversation(this.#store.state)
+    const message = conversation?.messages.find(({ id }) => id === messageId)
+    if (conversation === undefined || message === undefined) return
+    const siblings = siblingsOf(conversation.messages, message)
+    const next = siblings[siblings.indexOf(message) + step]
+    if (next === undefined) return
+    this.#scroll.stay()
+    this.#store.dispatch({ type: 'branched', conversationId: conversation.id, messageId: next.id })
+    this.#draw()
+    this.#messages.focusStep(next.id, step)
   }
 
   #stop(): void {
@@ -114,14 +152,25 @@ export class ChatPage {
 
   #open(conversationId: string | null): void {
     this.#store.dispatch({ type: 'selected', conversationId })
-    const model = currentConversation(this.#store.state)?.model
-    if (model !== undefined && this.#entry(model) !== undefined) this.#change({ model })
+    this.#suggestModel()
     this.#draw()
     this.#scroll.toEnd()
     this.#composer.focusUnlessTouch()
   }
 
-  #pick(model: string): void {
+  /** The chat of the last visit is open again, unless that one ended with a new chat. */
+  #reopen(): void {
+    this.#store.dispatch({ type: 'selected', conversationId: this.#openChat.last })
+    this.#suggestModel()
+  }
+
+  #suggestModel(): void {
+    const conversation = currentConversation(this.#store.state)
+    if (conversation !== undefined) this.#pick.suggest(conversation.model)
+  }
+
+  #choose(model: string): void {
+    this.#pick.decide(model)
     this.#change({ model })
     this.#composer.focusUnlessTouch()
   }
@@ -155,7 +204,7 @@ export class ChatPage {
   }
 
   #picked(): (ModelEntry & AskedModel) | undefined {
-    return this.#entry(this.#settings.model) ?? this.#watch.directory.models[0]
+    return this.#pick.current(this.#watch.directory.models)
   }
 
   #drawSoon(): void {
@@ -179,10 +228,17 @@ export class ChatPage {
     this.#picker.update(directory, picked?.id ?? '')
     const form = this.#gate.form(directory)
     const hidden = form.visible && !running
-    this.#composer.update({ running, ready: picked !== undefined, model: picked?.id ?? '', hidden })
+    this.#composer.update({
+      running,
+      ready: picked !== undefined,
+      model: picked?.id ?? '',
+      canSee: picked !== undefined && canDo(picked, 'Vision'),
+      transcriber: directory.models.find((model) => canDo(model, 'SpeechToText') && !isBroken(model))?.id,
+      hidden,
+    })
     if (this.#keyForm.update(form, this.#key)) this.#composer.focusUnlessTouch()
     this.#sidebar.update(state)
-    const last = conversation?.messages.at(-1)
+    const last = conversation?.messages.find(({ id }) => id === conversation.leafId)
     const answer = last?.role === 'assistant' ? last : undefined
     this.#announcer.update(answer)
     this.#tickWhile(answer)

@@ -49,5 +49,7 @@ it('leaves cells of our kinds empty where there is nothing, and the columns out 
   const model = { apiVersion: 'sluice.dev/v1', kind: 'Model', metadata: { name: 'm' }, spec: { engine: 'VLLM' } }
   const table = tableOf(modelKind, [model], {}, { now, include: 'None', withColumns: false })
   expect(table['columnDefinitions']).toBeNull()
-  expect(table['rows']).toEqual([{ cells: ['m', null, null, null, null, null, 'VLLM', null, null, null, '<unknown>'] }])
+  expect(table['rows']).toEqual([
+    { cells: ['m', null, null, null, null, null, null, 'VLLM', null, null, null, '<unknown>'] },
+  ])
 })

@@ -104,14 +104,14 @@ describe('our own kinds', () => {
   const defined = () => api.list(customResourceDefinitionKind).items.map(({ metadata }) => metadata.name)
 
   it('are served before their definitions are installed, and the same way after', async () => {
-    const bad = { metadata: { name: 'm' }, spec: { url: 'pvc://a/b', engine: 'Steam' } }
+    const bad = { metadata: { name: 'm' }, spec: { url: 'pvc://a/b', engine: 'VLLM', features: ['Steam'] } }
     const refusal = () =>
       api.create(modelKind, 'demo', bad).then(
         () => 'accepted',
         (error: unknown) => (isStatusError(error, 'Invalid') ? error.message : String(error)),
       )
     const before = await refusal()
-    expect(before).toContain('spec.engine: Unsupported value: "Steam"')
+    expect(before).toContain('spec.features[0]: Unsupported value: "Steam"')
     await api.installDefinitions(customKinds)
     expect(defined()).toEqual(names)
     expect(await refusal()).toBe(before)

@@ -1,4 +1,5 @@
 import { coreType } from '../../resources/facts/core-facts.ts'
+import { type TypeWords, type Words, coreWords } from '../../resources/facts/core-words.ts'
 import { type Kind, apiVersionOf } from '../../resources/kind.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 
@@ -7,6 +8,8 @@ export type JsonSchema = Record<string, unknown>
 
 const listMetaType = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta'
 const objectMetaType = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
+/** What it says about the fields of every object is said about those of all kinds. */
+const typicalType = 'io.k8s.api.core.v1.Pod'
 const prefixes: Readonly<Record<Dialect, string>> = { v2: '#/definitions/', v3: '#/components/schemas/' }
 /** Markers that stand beside a reference, because they belong to the field and not to the type. */
 const fieldMarkers = ['x-kubernetes-patch-strategy', 'x-kubernetes-patch-merge-key', 'default', 'description'] as const
@@ -23,18 +26,29 @@ const onlyV3 = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'default'])
 export class SchemaCollection {
   readonly schemas: Record<string, JsonSchema> = {}
   readonly #dialect: Dialect
+  readonly #words: Words = coreWords()
+  readonly #objectWords: TypeWords
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect
+    const { apiVersion = '', kind = '', metadata = '' } = this.#words[typicalType] ?? {}
+    this.#objectWords = { apiVersion, kind, metadata }
   }
 
   /** Adds a kind, and its list if it has one; returns the name of its schema. */
   addKind(kind: Kind, isListed: boolean): string {
     const name = schemaName(kind)
-    const own = this.#write(kind.fields())
+    const fields = kind.fields()
+    const words = this.#wordsOf(fields) ?? this.#objectWords
+    const own = this.#write(fields, words)
     // About a whole object, version 2 only says that it is one.
     if (this.#dialect === 'v2') delete own['x-kubernetes-preserve-unknown-fields']
-    this.schemas[name] = { ...own, type: 'object', 'x-kubernetes-group-version-kind': [groupVersionKind(kind)] }
+    this.schemas[name] = {
+      ...description(words['']),
+      ...own,
+      type: 'object',
+      'x-kubernetes-group-version-kind': [groupVersionKind(kind)],
+    }
     if (!isListed) return name
     this.schemas[`${name}List`] = {
       type: 'object',
@@ -56,16 +70,21 @@ export class SchemaCollection {
       // The name is taken first, because types may contain themselves.
       this.schemas[name] = {}
       const schema = coreType(name)
-      this.schemas[name] = schema ? this.#write(schema) : { type: 'object' }
+      const words = this.#words[name] ?? {}
+      this.schemas[name] = { ...description(words['']), ...(schema ? this.#write(schema, words) : { type: 'object' }) }
     }
     return { $ref: prefixes[this.#dialect] + name }
   }
 
-  #field(schema: StructuralSchema): JsonSchema {
+  #wordsOf(schema: StructuralSchema): TypeWords | undefined {
+    return this.#words[schema['x-sluice-type-name'] ?? '']
+  }
+
+  #field(schema: StructuralSchema, words?: string): JsonSchema {
     const name = schema['x-sluice-type-name']
-    if (name === undefined) return this.#write(schema)
+    if (name === undefined) return { ...this.#write(schema), ...description(words) }
     const ref = this.refTo(name)
-    const beside: JsonSchema = {}
+    const beside: JsonSchema = description(words)
     for (const marker of fieldMarkers) if (schema[marker] !== undefined) beside[marker] = schema[marker]
     const mapType = schema['x-kubernetes-map-type']
     if (mapType !== coreType(name)?.['x-kubernetes-map-type']) beside['x-kubernetes-map-type'] = mapType
@@ -74,7 +93,8 @@ export class SchemaCollection {
     return this.#dialect === 'v3' ? { ...beside, allOf: [ref] } : { ...beside, ...ref }
   }
 
-  #write(schema: StructuralSchema): JsonSchema {
+  /** Writes a schema, with words about its fields if others than its own are known. */
+  #write(schema: StructuralSchema, words: TypeWords = {}): JsonSchema {
     if (schema.format === 'quantity') return this.#either('number', {})
     if (schema['x-kubernetes-int-or-string'] && schema.format === 'int-or-string') {
       return this.#either('integer', { format: 'int-or-string' })
@@ -98,9 +118,10 @@ export class SchemaCollection {
     const isResource = schema['x-kubernetes-embedded-resource'] === true
     if (isResource) result['required'] = [...new Set(['kind', 'apiVersion', ...(schema.required ?? [])])]
     const properties = isResource ? { ...schema.properties, ...resourceFields } : schema.properties
+    const said = isResource ? this.#objectWords : words
     if (properties && Object.keys(properties).length > 0) {
       result['properties'] = Object.fromEntries(
-        Object.entries(properties).map(([field, inner]) => [field, this.#field(inner)]),
+        Object.entries(properties).map(([field, inner]) => [field, this.#field(inner, wordsAbout(field, said))]),
       )
     }
     const { items, additionalProperties } = schema
@@ -115,6 +136,15 @@ export class SchemaCollection {
       ? { type: 'string', ...more }
       : { oneOf: [{ type: other }, { type: 'string' }], ...more }
   }
+}
+
+/** A field may be named like one of the things that every object of JavaScript has. */
+function wordsAbout(field: string, words: TypeWords): string | undefined {
+  return Object.hasOwn(words, field) ? words[field] : undefined
+}
+
+function description(words: string | undefined): JsonSchema {
+  return words === undefined ? {} : { description: words }
 }
 
 export function schemaRef(dialect: Dialect, name: string): JsonSchema {

@@ -40,9 +40,28 @@ describe('the OpenAPI documents', () => {
       'x-kubernetes-patch-merge-key': 'name',
       'x-kubernetes-patch-strategy': 'merge',
     })
-    expect(document.definitions['io.k8s.apimachinery.pkg.api.resource.Quantity']).toEqual({ type: 'string' })
+    expect(document.definitions['io.k8s.apimachinery.pkg.api.resource.Quantity']).toEqual({
+      type: 'string',
+      description: expect.stringMatching(/^Quantity is a fixed-point representation of a number\./),
+    })
     expect(document.definitions['dev.sluice.v1.Model']).toMatchObject({
       'x-kubernetes-group-version-kind': [{ group: 'sluice.dev', version: 'v1', kind: 'Model' }],
+    })
+  })
+
+  it('say nothing of their own about fields of kinds that others define, but for those that every object has', () => {
+    const [first] = customKinds
+    const odd = {
+      type: 'object',
+      properties: { constructor: { type: 'string' }, toString: { type: 'string' } },
+    } as const
+    const properties = { ...odd.properties, metadata: { type: 'object' }, spec: odd } as const
+    const kind = { ...first, kind: 'Odd', fields: () => ({ type: 'object', properties }) as const } as (typeof kinds)[0]
+    const { definitions } = openApiV2Document([...kinds, kind]) as unknown as Document
+    expect(definitions['dev.sluice.v1.Odd']?.properties).toEqual({
+      ...odd.properties,
+      metadata: { type: 'object', description: expect.stringMatching(/^Standard object's metadata\./) },
+      spec: odd,
     })
   })
 

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Metrics } from '../../foundation/metrics.ts'
 import { resourceNameOf } from '../../resources/kind.ts'
+import { metricsGroup } from '../../resources/resource-metrics.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import { type Attempt, type Decision, attemptOf, forbidden } from '../access/attempt.ts'
 import { impersonated } from '../access/identity/impersonation.ts'
@@ -18,6 +19,7 @@ import type { FlowControl } from '../flow-control/flow-control.ts'
 import { callerOf } from '../flow-control/priority-levels.ts'
 import { type HealthCheck, healthAnswer, isHealthEndpoint } from './health.ts'
 import type { HttpExchange } from './http-exchange.ts'
+import { MeasuredRequests } from '../measured/measured-requests.ts'
 import { decodeObject } from '../writing/object-decode.ts'
 import type { PodAccess } from '../pods/pod-access.ts'
 import { readWriteOptions } from './request-options.ts'
@@ -73,6 +75,7 @@ export class ClusterFace {
   readonly #resources: ResourceRequests
   readonly #actions: SubresourceActions
   readonly #documents: ClusterDocuments
+  readonly #measured: MeasuredRequests
 
   constructor(options: ClusterFaceOptions) {
     const { api, podAccess, tokens, watches, streams, base } = options
@@ -83,6 +86,7 @@ export class ClusterFace {
     const podStreams = new PodStreams(api, podAccess, streams)
     this.#actions = new SubresourceActions(api, tokens, podStreams, new Proxies(api, streams))
     this.#documents = new ClusterDocuments(api, base, tokens)
+    this.#measured = new MeasuredRequests(api, podAccess)
   }
 
   handle({ exchange, url }: FaceRequest, describe: Describe): Promise<void> {
@@ -177,6 +181,7 @@ export class ClusterFace {
   #handleResource(request: ResourceRequest): Promise<void> {
     const { exchange, target, query } = request
     if (reviewGroups.has(target.kind.group)) return this.#review(request)
+    if (target.kind.group === metricsGroup) return this.#measured.handle(request)
     const act = this.#actions.find(request)
     if (act) return act(request)
     return this.#resources.handle(verbOf(exchange.request.method ?? '', target, query), request)

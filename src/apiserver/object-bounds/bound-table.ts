@@ -17,7 +17,7 @@ export interface BoundTable {
 
 const mebibyte = 1024 * 1024
 
-/** docs/operations.md has the same table. */
+/** docs/reference/limits.md has the same table. */
 export const defaultBounds: BoundTable = {
   resources: {
     events: { inAll: 20_000, perNamespace: 5_000 },

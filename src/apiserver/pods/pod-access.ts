@@ -29,6 +29,21 @@ export interface ExitResult {
   readonly signal?: string | undefined
 }
 
+export interface Usage {
+  /** Cores, on average over the window. */
+  readonly cpus: number
+  readonly memoryBytes: number
+}
+
+/** What was used during a while that has just ended. */
+export interface NodeUsage {
+  readonly endedAt: number
+  readonly windowMs: number
+  /** Of all that runs on the machine, if it is the cluster's alone. */
+  readonly machine?: Usage | undefined
+  readonly containers: ReadonlyArray<Usage & { readonly podUid: string; readonly container: string }>
+}
+
 /**
  * How the API server reaches what runs inside a Pod. The node implements it, the platform passes it on. What a node
  * does not offer is left out, and refused by name before a connection is upgraded. A refusal is a `StatusError`.
@@ -47,6 +62,8 @@ export interface PodAccess {
    * Connects to a container's main program; resolves when it has ended or the client has left, which does not stop it.
    */
   attach?(pod: Pod, container: string, streams: ContainerStreams, signal: AbortSignal): Promise<ExitResult>
+  /** What all containers use now, measured if it was not just before. */
+  usage?(): Promise<NodeUsage>
   /** A connection to a port of the Pod. The caller must end it. */
   connect?(pod: Pod, port: number, signal: AbortSignal): Promise<Duplex>
 }

@@ -60,6 +60,10 @@ function refuseBound(name: string, pod: JsonObject): void {
   if (valueAtPath(pod, ['metadata', 'deletionTimestamp']) !== undefined) {
     throw new StatusError('Conflict', `${prefix}: pod ${name} is being deleted, cannot be assigned to a host`, details)
   }
+  const gates = valueAtPath(pod, ['spec', 'schedulingGates'])
+  if (Array.isArray(gates) && gates.length > 0) {
+    throw new StatusError('Conflict', `${prefix}: pod ${name} has non-empty .spec.schedulingGates`, details)
+  }
 }
 
 /**

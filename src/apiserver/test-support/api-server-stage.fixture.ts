@@ -12,7 +12,7 @@ import { mastersOnly } from '../access/roles/rbac-authorizer.ts'
 import { ApiServer } from '../api-server.ts'
 import type { AuditEvent } from '../audit/audit-event.ts'
 import { ClusterApi } from '../cluster-api.ts'
-import type { LogOptions } from '../pods/pod-access.ts'
+import type { LogOptions, NodeUsage } from '../pods/pod-access.ts'
 import type { TestCertificates } from './certificates.fixture.ts'
 
 export interface Reply {
@@ -44,6 +44,8 @@ export class ApiServerStage {
   readonly api: ClusterApi
   readonly server: ApiServer
   storeIsHealthy = true
+  /** What the node says is used. */
+  usage: NodeUsage = { endedAt: 0, windowMs: 1_000, containers: [] }
   readonly #certificates: TestCertificates
   readonly #agents: Agent[] = []
   #port = 0
@@ -72,6 +74,7 @@ export class ApiServerStage {
           yield Buffer.from('first\n')
           yield Buffer.from('second\n')
         },
+        usage: async () => this.usage,
       },
       authenticate: firstKnown(
         knownTokens([{ token: 'secret-token', user: { name: 'admin', groups: ['system:masters'] } }]),

@@ -86,17 +86,29 @@ export function* prepareUpdate(
   reading: Reading,
 ): Phases<KubernetesObject> {
   const envelope = yield* decodeReplacement(kind, input, current, reading)
+  const renamed = checkUid(envelope.metadata, current)
   const metadata = { ...envelope.metadata, ...fixedMetadata(current.metadata) }
   const status = kind.hasStatus ? { status: current['status'] } : {}
   const next = nextGeneration(kind, Object.assign(envelope, status, { metadata }), current)
   yield
   refuseInvalid(kind, next, [
     ...checkMetadata(kind, next.metadata),
+    ...renamed,
     ...checkFinalizersOfDeleted(next, current),
-    ...(kind.immutable ?? []).flatMap((rule) => rule(next, current)),
+    ...changesOfFixed(kind, next, current),
     ...(yield* checkContent(kind, next, current)),
   ])
   return next
+}
+
+/**
+ * What an older version has stored lacks the defaults that came later. Kubernetes adds them whenever it reads an
+ * object; here they only matter where something seems to change by them.
+ */
+function changesOfFixed(kind: Kind, next: KubernetesObject, current: KubernetesObject): FieldError[] {
+  const changesOf = (before: KubernetesObject) => (kind.immutable ?? []).flatMap((rule) => rule(next, before))
+  const changes = changesOf(current)
+  return changes.length === 0 ? changes : changesOf(typedObject(completeObject(kind, current)))
 }
 
 /**
@@ -112,8 +124,10 @@ export function* prepareStatus(
   const envelope = yield* decodeReplacement(kind, input, current, reading)
   const metadata = metadataBesideStatus(kind, envelope.metadata, current.metadata)
   const object = typedObject({ ...current, metadata, status: envelope['status'] ?? undefined })
+  // Of a custom kind nothing but the status is read, not even which object it was meant for.
+  const renamed = kind.origin === 'custom' ? [] : checkUid(envelope.metadata, current)
   const faults = metadata === current.metadata ? [] : checkMetadata(kind, object.metadata)
-  refuseInvalid(kind, object, [...faults, ...(yield* checkContent(kind, object, current))])
+  refuseInvalid(kind, object, [...faults, ...renamed, ...(yield* checkContent(kind, object, current))])
   return object
 }
 
@@ -130,6 +144,7 @@ export function* prepareEphemeralContainers(
   const next = nextGeneration(kind, { ...current, spec }, current)
   yield
   refuseInvalid(kind, next, [
+    ...checkUid(envelope.metadata, current),
     ...(yield* checkContent(kind, next, current)),
     ...checkEphemeralContainersKept(isJsonObject(next['spec']) ? next['spec'] : {}, before ?? {}),
   ])
@@ -140,7 +155,7 @@ export function* prepareEphemeralContainers(
 function* decodeReplacement(kind: Kind, input: unknown, current: KubernetesObject, reading: Reading): Phases<Envelope> {
   const envelope = yield* decodeObject(kind, input, reading, current)
   yield
-  checkIdentity(kind, envelope.metadata, current)
+  checkIdentity(kind, envelope.metadata, current, reading)
   return envelope
 }
 
@@ -172,8 +187,11 @@ function metadataBesideStatus(kind: Kind, sent: JsonObject, current: ObjectMeta)
   return { ...current, ...Object.fromEntries(changed.map((field) => [field, sent[field]])) }
 }
 
-/** Name, namespace, uid and version, where they were sent, must be those of the current object. */
-function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject): void {
+/**
+ * Name, namespace, uid and version, where they were sent, must be those of the current object. What a patch says of the
+ * uid is judged with all the other fields.
+ */
+function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject, { isPatch }: Reading): void {
   const { name, uid, resourceVersion } = current.metadata
   if (sent['name'] !== undefined && sent['name'] !== '' && sent['name'] !== name) {
     const shown = typeof sent['name'] === 'string' ? sent['name'] : JSON.stringify(sent['name'])
@@ -181,7 +199,7 @@ function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject):
     throw new StatusError('BadRequest', why)
   }
   checkNamespaceOfRequest(kind, sent['namespace'], current.metadata.namespace)
-  if (typeof sent['uid'] === 'string' && sent['uid'] !== '' && sent['uid'] !== uid) {
+  if (!isPatch && isOtherUid(sent['uid'], uid)) {
     throw conflict(kind, name, `Precondition failed: UID in precondition: ${sent['uid']}, UID in object meta: ${uid}`)
   }
   const version = sent['resourceVersion']
@@ -191,6 +209,15 @@ function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject):
       throw invalidObject(kind, name, [invalid('metadata.resourceVersion', 0, 'must be specified for an update')])
     }
   } else if (version !== resourceVersion) throw conflict(kind, name)
+}
+
+/** Reached by patches only: a replacement that names another uid is refused before. */
+function checkUid({ uid }: JsonObject, current: KubernetesObject): FieldError[] {
+  return isOtherUid(uid, current.metadata.uid) ? [invalid('metadata.uid', uid, 'field is immutable')] : []
+}
+
+function isOtherUid(sent: unknown, uid: string | undefined): sent is string {
+  return typeof sent === 'string' && sent !== '' && sent !== uid
 }
 
 function fixedMetadata(current: ObjectMeta): Partial<ObjectMeta> {

@@ -1,7 +1,7 @@
 import type { Command, Flag } from '../command.ts'
 import { renderPair, withAccessKeys } from './access-key-cluster.ts'
 import { parseFlags } from '../flags.ts'
-import { clusterFlags } from '../cluster-connection.ts'
+import { clusterFlags } from '../connection/cluster-place.ts'
 import { onlyName } from '../keys/key-cluster.ts'
 import { expiryOf } from '../keys/key-expiry.ts'
 
@@ -14,6 +14,7 @@ const flags: readonly Flag[] = [
 export const accessKeyCreateCommand: Command = {
   name: 'access-key create',
   summary: 'Make a key pair for the management API and print it, this once.',
+  example: 'sluice access-key create console > pair.json',
   positional: 'NAME',
   flags,
   async run(args) {

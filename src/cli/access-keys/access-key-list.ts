@@ -1,32 +1,41 @@
-import type { ApiKey } from '../../resources/api-key.ts'
-import { withAccessKeys } from './access-key-cluster.ts'
+import { type ApiKey, apiKeyKind } from '../../resources/api-key.ts'
 import type { Command } from '../command.ts'
+import { clusterFlags } from '../connection/cluster-place.ts'
 import { parseFlags } from '../flags.ts'
-import { clusterFlags } from '../cluster-connection.ts'
-import { renderTable } from '../text-table.ts'
+import { outputFlag, outputForm } from '../output/output-flag.ts'
+import { type Listing, print, renderList, shownResource } from '../output/print-output.ts'
+import { withAccessKeys } from './access-key-cluster.ts'
+
+const flags = [...clusterFlags, outputFlag]
 
 export const accessKeyListCommand: Command = {
   name: 'access-key list',
   summary: 'List the key pairs of the management API; their secrets are not stored.',
-  flags: clusterFlags,
+  example: 'sluice access-key list -o json',
+  flags,
   async run(args) {
-    const keys = await withAccessKeys(parseFlags(clusterFlags, args), (all) => all.list())
-    console.log(renderAccessKeys(keys, Date.now()))
+    const parsed = parseFlags(flags, args)
+    const form = outputForm(parsed)
+    const keys = await withAccessKeys(parsed, (all) => all.list())
+    print(await renderList(keys, accessKeyListing(Date.now()), form))
     return 0
   },
 }
 
-export function renderAccessKeys(keys: readonly ApiKey[], now: number): string {
-  if (keys.length === 0) return 'There are no key pairs. `sluice access-key create NAME` makes one.'
-  const rows = keys.map(({ metadata, spec }) => [
-    metadata.name,
-    spec.accessKey,
-    spec.enterprise,
-    stateOf(spec, now),
-    spec.expiresAt ?? 'never',
-    metadata.creationTimestamp ?? '',
-  ])
-  return renderTable([['NAME', 'ACCESS KEY', 'ENTERPRISE', 'STATE', 'EXPIRES', 'CREATED'], ...rows])
+export function accessKeyListing(now: number): Listing<ApiKey> {
+  return {
+    resource: shownResource(apiKeyKind),
+    nameOf: ({ metadata }) => metadata.name,
+    columns: [
+      { title: 'NAME', text: ({ metadata }) => metadata.name },
+      { title: 'ACCESS KEY', text: ({ spec }) => spec.accessKey },
+      { title: 'ENTERPRISE', text: ({ spec }) => spec.enterprise },
+      { title: 'STATE', text: ({ spec }) => stateOf(spec, now) },
+      { title: 'EXPIRES', text: ({ spec }) => spec.expiresAt ?? 'never' },
+      { title: 'CREATED', text: ({ metadata }) => metadata.creationTimestamp ?? '' },
+    ],
+    none: 'There are no key pairs. `sluice access-key create NAME` makes one.',
+  }
 }
 
 function stateOf({ disabled, expiresAt, previousSecret }: ApiKey['spec'], now: number): string {

@@ -3,9 +3,9 @@ import { SluiceError } from '../../foundation/errors.ts'
 import { renderPair, withAccessKeys } from './access-key-cluster.ts'
 import type { Command, Flag } from '../command.ts'
 import { type ParsedFlags, parseFlags } from '../flags.ts'
-import { clusterFlags } from '../cluster-connection.ts'
+import { clusterFlags, findCluster } from '../connection/cluster-place.ts'
 import { onlyName } from '../keys/key-cluster.ts'
-import { durationMs } from '../times.ts'
+import { durationMs } from '../output/times.ts'
 
 const flags: readonly Flag[] = [
   ...clusterFlags,
@@ -17,6 +17,7 @@ const longestOverlapMs = 90 * 86_400_000
 export const accessKeyRotateCommand: Command = {
   name: 'access-key rotate',
   summary: 'Give a key pair of the management API another secret and print it, this once; both open for a while.',
+  example: 'sluice access-key rotate console --overlap 24h',
   positional: 'NAME',
   flags,
   async run(args) {
@@ -41,8 +42,9 @@ export const accessKeyRotateCommand: Command = {
 
 /** Without this, the file from the first start would be useless once the previous secret expires. */
 async function renewFile(parsed: ParsedFlags, pair: { accessKey: string; secretKey: string }): Promise<void> {
-  if (parsed.text('kubeconfig') !== undefined) return
-  const path = join(parsed.text('data') ?? '.sluice', 'credentials.json')
+  const place = findCluster(parsed)
+  if (place.kind === 'kubeconfig') return
+  const path = join(place.data, 'credentials.json')
   const { renewCredentialsFile } = await import('../../platform/access-keys.ts')
   if (await renewCredentialsFile(path, pair)) console.error(`${path} has the new secret.`)
 }

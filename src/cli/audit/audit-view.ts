@@ -1,7 +1,9 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import type { AuditLine, MissingLines } from '../../platform/audit/audit-line.ts'
 import { coreKinds, customKinds } from '../../resources/all-kinds.ts'
-import { dateMs, durationMs } from '../times.ts'
+import type { OutputForm } from '../output/output-flag.ts'
+import { printable } from '../output/print-output.ts'
+import { dateMs, durationMs } from '../output/times.ts'
 
 /** A time ago, such as `30m`, `12h` or `7d`, or a date. */
 export function timeBefore(text: string, now: number): number {
@@ -19,6 +21,25 @@ export function resourceAsked(text: string): string {
     [kind.toLowerCase(), singular, plural, ...shortNames].includes(asked),
   )
   return [known?.plural ?? asked, ...beyond].join('/')
+}
+
+/** What is printed of a line of the log: of its text as it is there, or of what it says. */
+export type ShownLine = (text: string, line: AuditLine | MissingLines) => string
+
+/** The lines of a log have no end, so each is printed by itself. */
+export async function lineIn(form: OutputForm | undefined): Promise<ShownLine> {
+  if (form === 'json') return (text) => text
+  if (form === 'yaml') {
+    const { stringify } = await import('yaml')
+    return (text) => `---\n${stringify(JSON.parse(text)).trimEnd()}`
+  }
+  if (form === 'name') return (_text, line) => ('missing' in line ? '' : printable(objectOf(line)))
+  if (form === 'wide') return (text, line) => `${shownLine(text, line)}${'missing' in line ? '' : clientOf(line)}`
+  return shownLine
+}
+
+function clientOf({ userAgent }: AuditLine): string {
+  return userAgent === undefined ? '' : printable(`  ${userAgent}`)
 }
 
 /** One line for people: when, who, what, how it ended, and from where. */
@@ -51,9 +72,4 @@ function objectOf({ objectRef, requestURI }: AuditLine): string {
 
 function second(time: string): string {
   return `${time.slice(0, 19)}Z`
-}
-
-/** Clients choose names, so control characters in them must not reach the terminal. */
-function printable(text: string): string {
-  return text.replaceAll(/\p{C}/gu, '?')
 }

@@ -18,6 +18,7 @@ const events = [
   auditEvent({
     verb: 'get',
     stage: 'ResponseStarted',
+    userAgent: 'kubectl/v1.34',
     objectRef: { resource: 'pods', name: 'web', subresource: 'exec' },
   }),
 ]
@@ -49,6 +50,15 @@ describe('sluice audit', () => {
     expect(printed.map((line) => JSON.parse(line) as unknown)).toEqual([events[1]])
   })
 
+  it('shows objects only, with the client, or as YAML', async () => {
+    await audit('-o', 'name', '--last', '1')
+    await audit('-o', 'wide', '--last', '1')
+    await audit('-o', 'yaml', '--last', '1')
+    expect(printed[0]).toBe('pods/web/exec')
+    expect(printed[1]).toContain('kubectl/v1.34')
+    expect(printed[2]).toMatch(/^---\n(?:.*\n)*verb: get\n/)
+  })
+
   it('shows only the last ones where that is wanted', async () => {
     await audit('--last', '1')
     expect(printed).toHaveLength(1)
@@ -57,7 +67,7 @@ describe('sluice audit', () => {
 
   it.each([
     [['--since', 'yesterday'], '--since'],
-    [['--output', 'yaml'], '--output'],
+    [['--output', 'xml'], '--output'],
     [['--last', '0'], '--last'],
     [['everything'], 'it takes flags only'],
   ])('refuses %j', async (flags, why) => {

@@ -2,11 +2,13 @@ import { systemClock } from '../../foundation/clock.ts'
 import { SluiceError } from '../../foundation/errors.ts'
 import type { AuditQuestion } from '../../platform/audit/audit-line.ts'
 import type * as view from './audit-view.ts'
+import { dataDirectoryOf, dataFlag } from '../connection/cluster-place.ts'
 import type { Command, Flag } from '../command.ts'
 import { type ParsedFlags, parseFlags } from '../flags.ts'
+import { outputFlag, outputForm } from '../output/output-flag.ts'
 
 const flags: readonly Flag[] = [
-  { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory whose audit log it is' },
+  dataFlag,
   { name: 'user', value: 'NAME', help: 'what this user did, or others did on their behalf' },
   {
     name: 'verb',
@@ -21,7 +23,7 @@ const flags: readonly Flag[] = [
   { name: 'failed', help: 'only what was refused or failed' },
   { name: 'last', value: 'N', help: 'only the last N of them' },
   { name: 'follow', short: 'f', help: 'show what is written from now on, too, until it is stopped' },
-  { name: 'output', short: 'o', value: 'json', help: 'the lines as they are in the log, for programs' },
+  { ...outputFlag, help: 'json: the lines as they are in the log; yaml; wide: with the client; name: objects only' },
 ]
 
 type View = typeof view
@@ -31,13 +33,15 @@ const mostLast = 100_000
 export const auditCommand: Command = {
   name: 'audit',
   summary: 'Show who changed what through the Kubernetes API, and how it ended.',
+  example: 'sluice audit --since 1h --failed\nsluice audit --resource models -o json',
   flags,
   async run(args) {
     const parsed = parseFlags(flags, args)
     if (parsed.positionals.length > 0) throw refused('sluice audit', 'it takes flags only; --help lists them.')
     // Imported only here: it knows every kind, and other commands need not wait for that to load.
     const shown = await import('./audit-view.ts')
-    const show = shownAs(parsed.text('output'), shown)
+    const form = outputForm(parsed)
+    const show = await shown.lineIn(form)
     const last = parsed.integer('last', { min: 1, max: mostLast })
     const question = questionOf(parsed, shown)
     const stop = new AbortController()
@@ -46,7 +50,7 @@ export const auditCommand: Command = {
     process.stdout.on('error', () => stop.abort())
     const { auditFile, auditLines } = await import('../../platform/audit/audit-files.ts')
     const { answersQuestion, parseAuditLine } = await import('../../platform/audit/audit-line.ts')
-    const path = auditFile(parsed.text('data') ?? '.sluice')
+    const path = auditFile(dataDirectoryOf(parsed))
     const follow = parsed.isSet('follow') ? { clock: systemClock, signal: stop.signal } : undefined
     const print = gathering(last, follow !== undefined)
     for await (const text of auditLines(path, { follow, onCaughtUp: () => print.release() })) {
@@ -72,12 +76,6 @@ function questionOf(parsed: ParsedFlags, { resourceAsked, timeBefore }: View): A
     sinceMs: since === undefined ? undefined : timeBefore(since, Date.now()),
     failedOnly: parsed.isSet('failed'),
   }
-}
-
-function shownAs(output: string | undefined, { shownLine }: View): View['shownLine'] {
-  if (output === undefined) return shownLine
-  if (output === 'json') return (text) => text
-  throw refused('--output', `"${output}" is not known; json is.`)
 }
 
 /** Prints lines at once. If only the last ones are wanted, keeps those until all existing lines have been read. */

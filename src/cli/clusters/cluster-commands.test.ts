@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { type Cluster, clusterSchema } from '../../resources/cluster.ts'
-import { renderClusters } from './cluster-list.ts'
+import { renderList } from '../output/print-output.ts'
+import { clusterListing } from './cluster-list.ts'
 import { parseQuota } from './cluster-quota.ts'
 import { clusterLines } from './cluster-show.ts'
 import { findCommand } from '../commands.ts'
@@ -48,7 +49,9 @@ describe('sluice cluster', () => {
     )
   })
 
-  it('lists clusters, also one that has just been made', () => {
-    expect(renderClusters([cluster({}, {})]).split('\n')[1]).toMatch(/^team +Creating +embedded +acme +local-1/)
+  it('lists clusters, also one that has just been made', async () => {
+    expect((await renderList([cluster({}, {})], clusterListing, undefined)).text.split('\n')[1]).toMatch(
+      /^team +Creating +embedded +acme +local-1/,
+    )
   })
 })

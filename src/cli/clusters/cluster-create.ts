@@ -1,11 +1,15 @@
+import { clusterFlags } from '../connection/cluster-place.ts'
 import type { Command, Flag } from '../command.ts'
-import { homeFlags, onlyCluster, waitFlag, waitMs, withClusters } from './cluster-flags.ts'
+import { onlyCluster, waitFlag, waitMs, withClusters } from './cluster-flags.ts'
 import { parseQuota } from './cluster-quota.ts'
 import { clusterLines } from './cluster-show.ts'
 import { parseFlags } from '../flags.ts'
+import { outputFlag, outputForm } from '../output/output-flag.ts'
+import { renderObject } from '../output/print-output.ts'
+import { clusterListing } from './cluster-list.ts'
 
 const flags: readonly Flag[] = [
-  ...homeFlags,
+  ...clusterFlags,
   { name: 'display-name', value: 'TEXT', help: 'what people call it (default: NAME)' },
   { name: 'enterprise', value: 'NAME', help: "whose it is (default: the home cluster's)" },
   { name: 'center', value: 'CODE', help: "its compute center (default: the home cluster's)" },
@@ -16,15 +20,18 @@ const flags: readonly Flag[] = [
   },
   { name: 'attach', value: 'FILE', help: 'the kubeconfig of a Kubernetes that runs elsewhere, with everything in it' },
   waitFlag,
+  outputFlag,
 ]
 
 export const clusterCreateCommand: Command = {
   name: 'cluster create',
   summary: 'Make a cluster beside the home cluster, or attach one that runs elsewhere.',
+  example: 'sluice cluster create team-a --quota cpu=4,memory=16Gi',
   positional: 'NAME',
   flags,
   async run(args) {
     const parsed = parseFlags(flags, args)
+    const form = outputForm(parsed)
     const name = onlyCluster(parsed)
     const quota = parsed.text('quota')
     const asked = {
@@ -39,7 +46,7 @@ export const clusterCreateCommand: Command = {
       await clusters.create(asked)
       return clusters.settled(name, waitMs(parsed))
     })
-    console.log(clusterLines(cluster).join('\n'))
+    process.stdout.write(await renderObject(cluster, clusterListing, form, clusterLines(cluster)))
     return cluster.status?.phase === 'Running' ? 0 : 1
   },
 }

@@ -1,9 +1,10 @@
+import { clusterFlags } from '../connection/cluster-place.ts'
 import type { Command, Flag } from '../command.ts'
-import { homeFlags, onlyCluster, waitFlag, waitMs, withClusters } from './cluster-flags.ts'
+import { onlyCluster, waitFlag, waitMs, withClusters } from './cluster-flags.ts'
 import { parseFlags } from '../flags.ts'
 
 const flags: readonly Flag[] = [
-  ...homeFlags,
+  ...clusterFlags,
   { name: 'purge', help: 'remove its data, too; without it, a cluster of the same name has them again' },
   waitFlag,
 ]
@@ -11,6 +12,7 @@ const flags: readonly Flag[] = [
 export const clusterDeleteCommand: Command = {
   name: 'cluster delete',
   summary: 'Stop the Pods of a cluster and take it away; an attached one is only let go of.',
+  example: 'sluice cluster delete team-a --purge',
   positional: 'NAME',
   flags,
   async run(args) {

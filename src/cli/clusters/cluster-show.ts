@@ -1,18 +1,26 @@
 import type { Cluster } from '../../resources/cluster.ts'
+import { clusterFlags } from '../connection/cluster-place.ts'
 import type { Command } from '../command.ts'
-import { homeFlags, onlyCluster, withClusters } from './cluster-flags.ts'
+import { onlyCluster, withClusters } from './cluster-flags.ts'
 import { parseFlags } from '../flags.ts'
+import { outputFlag, outputForm } from '../output/output-flag.ts'
+import { renderObject } from '../output/print-output.ts'
+import { clusterListing } from './cluster-list.ts'
+
+const flags = [...clusterFlags, outputFlag]
 
 export const clusterShowCommand: Command = {
   name: 'cluster show',
   summary: 'Say how a cluster is, by its name or its ID.',
+  example: 'sluice cluster show team-a',
   positional: 'NAME',
-  flags: homeFlags,
+  flags,
   async run(args) {
-    const parsed = parseFlags(homeFlags, args)
+    const parsed = parseFlags(flags, args)
+    const form = outputForm(parsed)
     const name = onlyCluster(parsed)
     const cluster = await withClusters(parsed, (clusters) => clusters.find(name))
-    console.log(clusterLines(cluster).join('\n'))
+    process.stdout.write(await renderObject(cluster, clusterListing, form, clusterLines(cluster)))
     return 0
   },
 }

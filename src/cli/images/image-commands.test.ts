@@ -7,7 +7,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { dockerArchive } from '../../node/images/archives/image-archive.fixture.ts'
 import { file } from '../../node/images/tar/tar-writer.fixture.ts'
 import { importNotes } from './image-import.ts'
-import { renderImages } from './image-list.ts'
+import { renderList } from '../output/print-output.ts'
+import { imageListing } from './image-list.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-image-commands-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
@@ -41,12 +42,12 @@ describe('sluice image', () => {
     })
   })
 
-  it('shows them in a table', () => {
-    expect(renderImages([record]).split('\n')).toEqual([
+  it('shows them in a table', async () => {
+    expect((await renderList([record], imageListing, undefined)).text.trimEnd().split('\n')).toEqual([
       'NAME                      ID             PLATFORM      SIZE    IMPORTED',
       'docker.io/library/web:1   0123456789ab   linux/amd64   5.2Mi   2030-01-01T00:00:00Z',
     ])
-    expect(renderImages([])).toContain('sluice image import')
+    expect((await renderList([], imageListing, undefined)).hint).toContain('sluice image import')
   })
 
   it('says what was left out, and how Pods name it', () => {

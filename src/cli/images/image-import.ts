@@ -1,11 +1,12 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import type { ImportedImage } from '../../platform/images/image-library.ts'
 import { parseQuantity } from '../../resources/quantity.ts'
+import { dataDirectoryOf, dataFlag } from '../connection/cluster-place.ts'
 import type { Command, Flag } from '../command.ts'
 import { type ParsedFlags, parseFlags } from '../flags.ts'
 
 const flags: readonly Flag[] = [
-  { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory of the cluster that gets the image' },
+  dataFlag,
   { name: 'name', value: 'NAME', help: 'what it is called here (default: as its archive says)' },
   { name: 'ref', value: 'REF', help: 'of an OCI layout with several images, the one to take' },
   { name: 'platform', value: 'OS/ARCH', help: 'of an image for several machines, the one to take (default: this one)' },
@@ -16,6 +17,7 @@ export const imageImportCommand: Command = {
   name: 'image import',
   summary:
     'Take a container image from what docker save or skopeo wrote, from an OCI layout, or from standard input (-).',
+  example: 'docker save web:1 | sluice image import -',
   positional: 'FILE',
   flags,
   async run(args) {
@@ -33,7 +35,7 @@ export const imageImportCommand: Command = {
         stop.abort(new SluiceError('image_refused', { file: path, reason: 'it was interrupted' })),
       )
     }
-    const data = parsed.text('data') ?? '.sluice'
+    const data = dataDirectoryOf(parsed)
     const taken = await openImageLibrary(data).import({
       path,
       name: parsed.text('name'),

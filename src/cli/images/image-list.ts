@@ -1,41 +1,38 @@
-import { SluiceError } from '../../foundation/errors.ts'
 import type { ImageRecord } from '../../platform/images/image-library.ts'
-import type { Command, Flag } from '../command.ts'
+import type { Command } from '../command.ts'
+import { dataDirectoryOf, dataFlag } from '../connection/cluster-place.ts'
 import { parseFlags } from '../flags.ts'
-import { renderTable } from '../text-table.ts'
+import { outputFlag, outputForm } from '../output/output-flag.ts'
+import { type Listing, print, renderList } from '../output/print-output.ts'
 
-const flags: readonly Flag[] = [
-  { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory of the cluster that has the images' },
-  { name: 'output', short: 'o', value: 'json', help: 'everything that is known of them, for programs' },
-]
+const flags = [dataFlag, outputFlag]
 
 export const imageListCommand: Command = {
   name: 'image list',
   summary: 'List the container images that were imported.',
+  example: 'sluice image list -o wide',
   flags,
   async run(args) {
     const parsed = parseFlags(flags, args)
-    const output = parsed.text('output')
-    if (output !== undefined && output !== 'json') {
-      throw new SluiceError('invalid_flag', { flag: '--output', reason: `"${output}" is not known; json is.` })
-    }
+    const form = outputForm(parsed)
     const { openImageLibrary } = await import('../../platform/images/image-library.ts')
-    const images = openImageLibrary(parsed.text('data') ?? '.sluice').list()
-    console.log(output === 'json' ? JSON.stringify({ items: images }, undefined, 2) : renderImages(images))
+    print(await renderList(openImageLibrary(dataDirectoryOf(parsed)).list(), imageListing, form))
     return 0
   },
 }
 
-export function renderImages(images: readonly ImageRecord[]): string {
-  if (images.length === 0) return 'There are no images. `sluice image import FILE` takes one.'
-  const rows = images.map(({ name, id, platform, bytes, importedAt }) => [
-    name,
-    id.slice(id.indexOf(':') + 1).slice(0, 12),
-    platform,
-    shownSize(bytes),
-    importedAt,
-  ])
-  return renderTable([['NAME', 'ID', 'PLATFORM', 'SIZE', 'IMPORTED'], ...rows])
+export const imageListing: Listing<ImageRecord> = {
+  resource: 'image',
+  nameOf: ({ name }) => name,
+  columns: [
+    { title: 'NAME', text: ({ name }) => name },
+    { title: 'ID', text: ({ id }) => id.slice(id.indexOf(':') + 1).slice(0, 12) },
+    { title: 'PLATFORM', text: ({ platform }) => platform },
+    { title: 'SIZE', text: ({ bytes }) => shownSize(bytes) },
+    { title: 'IMPORTED', text: ({ importedAt }) => importedAt },
+    { title: 'DIGESTS', wide: true, text: ({ digests }) => digests.join(',') },
+  ],
+  none: 'There are no images. `sluice image import FILE` takes one.',
 }
 
 function shownSize(bytes: number): string {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { ApiKey } from '../../resources/api-key.ts'
-import { renderAccessKeys } from '../access-keys/access-key-list.ts'
+import { accessKeyListing } from '../access-keys/access-key-list.ts'
 import { overlapOf } from '../access-keys/access-key-rotate.ts'
 import { findCommand } from '../commands.ts'
 import { expiryOf } from './key-expiry.ts'
-import { renderKeys } from './key-list.ts'
+import { renderList } from '../output/print-output.ts'
+import { keyListing } from './key-list.ts'
 
 const now = Date.UTC(2030, 0, 1)
 
@@ -34,7 +35,7 @@ describe('sluice key', () => {
     }
   })
 
-  it('lists keys with what they allow and whether they still do', () => {
+  it('lists keys with what they allow and whether they still do', async () => {
     const key = (name: string, spec: Partial<ApiKey['spec']>): ApiKey => ({
       apiVersion: 'sluice.dev/v1',
       kind: 'ApiKey',
@@ -53,13 +54,13 @@ describe('sluice key', () => {
       key('old', { expiresAt: '2029-12-31T00:00:00Z', allowedModels: ['x', 'y'] }),
       key('off', { disabled: true }),
     ]
-    expect(renderKeys(keys, now).split('\n')).toEqual([
+    expect((await renderList(keys, keyListing(now), undefined)).text.trimEnd().split('\n')).toEqual([
       'NAME   KEY        MODELS   STATE      EXPIRES                CREATED',
       'a      sk-abc-…   all      active     never                  2029-12-01T00:00:00Z',
       'old    sk-abc-…   x,y      expired    2029-12-31T00:00:00Z   2029-12-01T00:00:00Z',
       'off    sk-abc-…   all      disabled   never                  2029-12-01T00:00:00Z',
     ])
-    expect(renderKeys([], now)).toContain('sluice key create')
+    expect((await renderList([], keyListing(now), undefined)).hint).toContain('sluice key create')
   })
 })
 
@@ -70,7 +71,7 @@ describe('sluice access-key', () => {
     }
   })
 
-  it('lists key pairs and in which state they are', () => {
+  it('lists key pairs and in which state they are', async () => {
     const key = (name: string, spec: Partial<ApiKey['spec']>): ApiKey => ({
       apiVersion: 'sluice.dev/v1',
       kind: 'ApiKey',
@@ -93,9 +94,9 @@ describe('sluice access-key', () => {
       key('e', { expiresAt: '2029-12-31T00:00:00Z' }),
     ]
     const states = ['active', 'rotating until 2030-01-02T00:00:00Z', 'active', 'disabled', 'expired']
-    const lines = renderAccessKeys(keys, now).split('\n')
+    const lines = (await renderList(keys, accessKeyListing(now), undefined)).text.trimEnd().split('\n')
     expect(lines.slice(1).map((line) => line.split(/ {2,}/)[3])).toEqual(states)
-    expect(renderAccessKeys([], now)).toContain('sluice access-key create')
+    expect((await renderList([], accessKeyListing(now), undefined)).hint).toContain('sluice access-key create')
   })
 
   it.each([

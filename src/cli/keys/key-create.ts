@@ -1,7 +1,7 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import type { Command, Flag } from '../command.ts'
 import { parseFlags } from '../flags.ts'
-import { clusterFlags } from '../cluster-connection.ts'
+import { clusterFlags } from '../connection/cluster-place.ts'
 import { onlyName, withKeys } from './key-cluster.ts'
 import { expiryOf } from './key-expiry.ts'
 
@@ -15,6 +15,7 @@ const flags: readonly Flag[] = [
 export const keyCreateCommand: Command = {
   name: 'key create',
   summary: 'Make a key for the inference endpoints and print it, this once.',
+  example: 'sluice key create web-shop --models smollm2 --expires 90d',
   positional: 'NAME',
   flags,
   async run(args) {

@@ -1,5 +1,5 @@
 import { SluiceError } from '../../foundation/errors.ts'
-import { dateMs, durationMs } from '../times.ts'
+import { dateMs, durationMs } from '../output/times.ts'
 
 /** A time from now, such as `90d`, `12h` or `30m`, or a date. */
 export function expiryOf(text: string, now: number): number {

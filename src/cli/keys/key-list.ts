@@ -1,32 +1,42 @@
-import type { ApiKey } from '../../resources/api-key.ts'
+import { type ApiKey, apiKeyKind } from '../../resources/api-key.ts'
 import type { Command } from '../command.ts'
+import { clusterFlags } from '../connection/cluster-place.ts'
 import { parseFlags } from '../flags.ts'
-import { clusterFlags } from '../cluster-connection.ts'
+import { outputFlag, outputForm } from '../output/output-flag.ts'
+import { type Listing, print, renderList, shownResource } from '../output/print-output.ts'
 import { withKeys } from './key-cluster.ts'
-import { renderTable } from '../text-table.ts'
+
+const flags = [...clusterFlags, outputFlag]
 
 export const keyListCommand: Command = {
   name: 'key list',
   summary: 'List the keys for the inference endpoints; the keys themselves are not stored.',
-  flags: clusterFlags,
+  example: 'sluice key list -o wide',
+  flags,
   async run(args) {
-    const keys = await withKeys(parseFlags(clusterFlags, args), (all) => all.list())
-    console.log(renderKeys(keys, Date.now()))
+    const parsed = parseFlags(flags, args)
+    const form = outputForm(parsed)
+    const keys = await withKeys(parsed, (all) => all.list())
+    print(await renderList(keys, keyListing(Date.now()), form))
     return 0
   },
 }
 
-export function renderKeys(keys: readonly ApiKey[], now: number): string {
-  if (keys.length === 0) return 'There are no keys. `sluice key create NAME` makes one.'
-  const rows = keys.map(({ metadata, spec }) => [
-    metadata.name,
-    `sk-${spec.accessKey}-…`,
-    spec.allowedModels?.join(',') ?? 'all',
-    stateOf(spec, now),
-    spec.expiresAt ?? 'never',
-    metadata.creationTimestamp ?? '',
-  ])
-  return renderTable([['NAME', 'KEY', 'MODELS', 'STATE', 'EXPIRES', 'CREATED'], ...rows])
+export function keyListing(now: number): Listing<ApiKey> {
+  return {
+    resource: shownResource(apiKeyKind),
+    nameOf: ({ metadata }) => metadata.name,
+    columns: [
+      { title: 'NAME', text: ({ metadata }) => metadata.name },
+      { title: 'KEY', text: ({ spec }) => `sk-${spec.accessKey}-…` },
+      { title: 'MODELS', text: ({ spec }) => spec.allowedModels?.join(',') ?? 'all' },
+      { title: 'STATE', text: ({ spec }) => stateOf(spec, now) },
+      { title: 'EXPIRES', text: ({ spec }) => spec.expiresAt ?? 'never' },
+      { title: 'CREATED', text: ({ metadata }) => metadata.creationTimestamp ?? '' },
+      { title: 'ENTERPRISE', wide: true, text: ({ spec }) => spec.enterprise },
+    ],
+    none: 'There are no keys. `sluice key create NAME` makes one.',
+  }
 }
 
 function stateOf({ disabled, expiresAt }: ApiKey['spec'], now: number): string {

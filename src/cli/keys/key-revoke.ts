@@ -1,11 +1,12 @@
 import type { Command } from '../command.ts'
 import { parseFlags } from '../flags.ts'
-import { clusterFlags } from '../cluster-connection.ts'
+import { clusterFlags } from '../connection/cluster-place.ts'
 import { onlyName, withKeys } from './key-cluster.ts'
 
 export const keyRevokeCommand: Command = {
   name: 'key revoke',
   summary: 'Take a key for the inference endpoints away for good; requests that run with it finish.',
+  example: 'sluice key revoke web-shop',
   positional: 'NAME',
   flags: clusterFlags,
   async run(args) {

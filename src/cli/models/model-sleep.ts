@@ -19,6 +19,7 @@ const flags: readonly Flag[] = [
 export const modelSleepCommand: Command = {
   name: 'model sleep',
   summary: 'Put models to sleep at once: end their Pods, whatever they do. A request wakes them again.',
+  example: 'sluice model sleep --all --kubeconfig ~/.kube/config',
   positional: '[MODEL...]',
   flags,
   async run(args) {
@@ -33,7 +34,7 @@ export const modelSleepCommand: Command = {
       models: parsed.isSet('all') ? ('all' as const) : new Set(names),
       afterControllers: parsed.isSet('after-controllers'),
     }
-    const asleep = await putToSleepIn(parsed.text('kubeconfig'), order, AbortSignal.timeout(seconds * 1000))
+    const asleep = await putToSleepIn({ path: parsed.text('kubeconfig') }, order, AbortSignal.timeout(seconds * 1000))
     console.log(asleep.length === 0 ? 'No model has a Pod.' : `Asleep: ${asleep.join(', ')}.`)
     return 0
   },

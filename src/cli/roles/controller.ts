@@ -1,12 +1,14 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import { centerCodePattern } from '../../resources/compute-center.ts'
 import type { Command } from '../command.ts'
+import { usageRetentionDays, usageRetentionFlag } from '../usage/usage-retention.ts'
 import { millisecondsOf, roleCommand } from './role-flags.ts'
 
 export const controllerCommand: Command = roleCommand(
   {
     name: 'controller',
     summary: 'Run the operator and the autoscaler of a Kubernetes cluster. Of several, one leads.',
+    example: 'sluice controller --kubeconfig ~/.kube/config',
     flags: [
       { name: 'cluster', value: 'NAME', fallback: 'home', help: 'what the cluster is called' },
       { name: 'enterprise', value: 'NAME', fallback: 'home', help: 'whose cluster it is' },
@@ -21,13 +23,14 @@ export const controllerCommand: Command = roleCommand(
         value: 'DOMAIN',
         help: 'below which services are exposed, until the ComputeCenter says it (default: <center>.localhost)',
       },
-      { name: 'config', value: 'FILE', help: 'resource profiles (YAML or JSON)' },
+      { name: 'config', value: 'FILE', help: 'engines and resource profiles (YAML or JSON)' },
       {
         name: 'idle-window',
         value: 'SECONDS',
         fallback: '600',
         help: 'without requests for so long, a model goes to sleep',
       },
+      usageRetentionFlag,
       { name: 'no-card-preemption', help: 'do not give cards of idle models to those that somebody waits for' },
     ],
   },
@@ -46,6 +49,7 @@ export const controllerCommand: Command = roleCommand(
       },
       config: parsed.text('config'),
       idleWindowMs: millisecondsOf(parsed, 'idle-window', 600),
+      usageRetentionDays: usageRetentionDays(parsed),
       cardPreemption: !parsed.isSet('no-card-preemption'),
     }
     return startController(options, signal)

@@ -6,6 +6,7 @@ export const exposureCommand: Command = roleCommand(
   {
     name: 'exposure',
     summary: "Run the edge of a Kubernetes cluster's exposed services. There may be several.",
+    example: 'sluice exposure --kubeconfig ~/.kube/config',
     flags: [
       { name: 'exposure-port', value: 'PORT', fallback: '22443', help: 'exposed services' },
       ...exposureCertificateFlags,

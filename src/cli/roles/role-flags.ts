@@ -10,12 +10,18 @@ const commonFlags: readonly Flag[] = [
     help: 'the cluster to work for (default: the one this runs in, else the one kubectl would use)',
   },
   { name: 'host', value: 'ADDRESS', fallback: '0.0.0.0', help: 'the address to listen on' },
+  {
+    name: 'watch-silence',
+    value: 'SECONDS',
+    fallback: '150',
+    help: 'a watch that brings nothing for so long is begun anew; API servers send something every minute',
+  },
   { name: 'health-port', value: 'PORT', fallback: '8081', help: '/healthz, /readyz and /metrics; 0 picks a free port' },
 ]
 
 /** A command that runs a role until it is told to stop. */
 export function roleCommand(
-  about: Pick<Command, 'name' | 'summary' | 'flags'>,
+  about: Pick<Command, 'name' | 'summary' | 'example' | 'flags'>,
   start: (common: RoleOptions, parsed: ParsedFlags, signal: AbortSignal) => Promise<RunningRole>,
 ): Command {
   const flags = [...commonFlags, ...about.flags]
@@ -36,6 +42,7 @@ export function roleCommand(
         kubeconfig: parsed.text('kubeconfig'),
         host: parsed.text('host') ?? '0.0.0.0',
         healthPort: portOf(parsed, 'health-port'),
+        watchSilenceMs: millisecondsOf(parsed, 'watch-silence', 150),
       }
       const running = await start(common, parsed, stop.signal)
       await running.ended

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { modelUrlForm, modelUrlPattern } from '../../resources/model-references.ts'
+import { engineNamePattern, modelUrlForm, modelUrlPattern } from '../../resources/model-references.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import { type ContractStage, faultsOf, goodSpec, refusal } from './contract-stage.contract.ts'
 
@@ -23,6 +23,12 @@ export function modelRulesContract(stage: ContractStage): void {
       })
     })
 
+    it('may name any engine, since which there are is up to the cluster’s operator', async () => {
+      for (const [index, engine] of ['VLLM', 'SGLang', 'llama.cpp', 'speech_2'].entries()) {
+        expect((await model(`m${index}`, { spec: { ...goodSpec, engine } })).spec.engine).toBe(engine)
+      }
+    })
+
     it('gets the default where it says null, or nothing where there is none', async () => {
       const created = await model('m', { spec: { ...goodSpec, minReplicas: null, features: null, owner: null } })
       expect(created.spec).toMatchObject({ minReplicas: 0, features: ['TextGeneration'] })
@@ -38,7 +44,10 @@ export function modelRulesContract(stage: ContractStage): void {
       [{ ...goodSpec, url: 'https://example.com/model' }, { 'spec.url': 'FieldValueInvalid' }],
       [{ ...goodSpec, url: 'pvc://userdata/../secrets' }, { 'spec.url': 'FieldValueInvalid' }],
       [{ ...goodSpec, url: 7 }, { 'spec.url': 'FieldValueTypeInvalid' }],
-      [{ ...goodSpec, engine: 'Steam' }, { 'spec.engine': 'FieldValueNotSupported' }],
+      [{ ...goodSpec, engine: 'Steam engine' }, { 'spec.engine': 'FieldValueInvalid' }],
+      [{ ...goodSpec, engine: '' }, { 'spec.engine': 'FieldValueInvalid' }],
+      [{ ...goodSpec, engine: 'x'.repeat(64) }, { 'spec.engine': 'FieldValueInvalid' }],
+      [{ ...goodSpec, engine: 7 }, { 'spec.engine': 'FieldValueTypeInvalid' }],
       [{ ...goodSpec, features: ['Telepathy'] }, { 'spec.features[0]': 'FieldValueNotSupported' }],
       [{ ...goodSpec, features: [] }, { 'spec.features': 'FieldValueInvalid' }],
       [{ ...goodSpec, resourceProfile: 'l40s' }, { 'spec.resourceProfile': 'FieldValueInvalid' }],
@@ -57,8 +66,8 @@ export function modelRulesContract(stage: ContractStage): void {
       [{ ...goodSpec, args: [1] }, { 'spec.args[0]': 'FieldValueTypeInvalid' }],
       [{ ...goodSpec, args: 'one two' }, { 'spec.args': 'FieldValueTypeInvalid' }],
       [
-        { ...goodSpec, engine: 'Steam', targetRequests: 0 },
-        { 'spec.engine': 'FieldValueNotSupported', 'spec.targetRequests': 'FieldValueInvalid' },
+        { ...goodSpec, engine: '-', targetRequests: 0 },
+        { 'spec.engine': 'FieldValueInvalid', 'spec.targetRequests': 'FieldValueInvalid' },
       ],
     ])('is refused with the fields at fault: spec %j', async (spec, faults) => {
       const error = await refusal(model('m', spec === undefined ? {} : { spec }))
@@ -67,14 +76,14 @@ export function modelRulesContract(stage: ContractStage): void {
     })
 
     it('is refused in the same words', async () => {
-      const spec = { ...goodSpec, url: 'https://a', engine: 'Steam', features: [], minReplicas: -1, owner: 1 }
+      const spec = { ...goodSpec, url: 'https://a', engine: '-', features: [], minReplicas: -1, owner: 1 }
       const error = await refusal(model('m', { spec }))
       const told = (error.details.causes ?? []).filter(({ field }) => field !== '<nil>').map(({ message }) => message)
       expect(told.toSorted()).toEqual([
+        `Invalid value: "-": spec.engine in body should match '${engineNamePattern.source}'`,
         'Invalid value: "integer": spec.owner in body must be of type string: "integer"',
         'Invalid value: -1: spec.minReplicas in body should be greater than or equal to 0',
         'Invalid value: 0: spec.features in body should have at least 1 items',
-        'Unsupported value: "Steam": supported values: "VLLM", "LlamaCpp"',
       ])
       const ruled = await refusal(model('m', { spec: { ...goodSpec, url: 'https://a', minReplicas: 2 } }))
       expect((ruled.details.causes ?? []).map(({ field, message }) => `${field}: ${message}`).toSorted()).toEqual([

@@ -209,6 +209,13 @@ export function objectVerbsContract(stage: ContractStage): void {
       expect((await refusal(client.updateStatus(modelKind, created))).reason).toBe('Conflict')
     })
 
+    it('refuses the status of an object that is another one under the same name', async () => {
+      const created = await model('m')
+      const uid = '00000000-0000-4000-8000-000000000000'
+      const other = { ...created, metadata: { ...created.metadata, uid } }
+      expect((await refusal(client.updateStatus(modelKind, other))).reason).toBe('Conflict')
+    })
+
     it('makes a status of what it is now, and keeps what others write meanwhile', async () => {
       const ref = { name: (await model('m')).metadata.name, namespace }
       const once = () =>
@@ -252,6 +259,14 @@ export function objectVerbsContract(stage: ContractStage): void {
       await model('m')
       const wrong = await refusal(client.patch(modelKind, { name: 'm', namespace }, { spec: { minReplicas: 9 } }))
       expect(faultsOf(wrong)).toEqual({ 'spec.minReplicas': 'FieldValueInvalid' })
+    })
+
+    it('refuses an object that is another one under the same name', async () => {
+      await configMap('a')
+      const metadata = { uid: '00000000-0000-4000-8000-000000000000', labels: { a: 'b' } }
+      const error = await refusal(client.patch(configMapKind, { name: 'a', namespace }, { metadata }))
+      expect(error.reason).toBe('Invalid')
+      expect(faultsOf(error)).toEqual({ 'metadata.uid': 'FieldValueInvalid' })
     })
 
     it('refuses a version that is not the newest', async () => {

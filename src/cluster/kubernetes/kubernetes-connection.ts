@@ -1,9 +1,11 @@
-import type { KubeConfig } from '@kubernetes/client-node'
-import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request as httpRequest } from 'node:http'
+import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import { clearTimeout, setTimeout as setTimer } from 'node:timers'
+import { setTimeout } from 'node:timers/promises'
 import { abortReason } from '../../foundation/clock.ts'
 import { linkSignals } from '../../foundation/linked-signal.ts'
 import { StatusError } from '../../resources/status-error.ts'
+import type { ClusterAccess, RequestToServer } from './cluster-access.ts'
 import { statusErrorOf } from './status-response.ts'
 
 export interface WireRequest {
@@ -15,27 +17,35 @@ export interface WireRequest {
   readonly contentType?: string
 }
 
+export interface ConnectionOptions {
+  /** How long an answer may take, with all pauses that the server asks for. */
+  readonly answerDeadlineMs?: number | undefined
+  /** A stream that brings nothing for so long is taken for dead. Servers send a bookmark every minute. */
+  readonly watchSilenceMs?: number | undefined
+}
+
 const usualDeadlineMs = 30_000
+const usualSilenceMs = 150_000
+/** How often a request is sent again when the server asks to come back later. */
+const mostAttempts = 10
 const largestAnswer = 256 * 1024 * 1024
 
 /** HTTP to one API server, with the credentials and certificates of a kubeconfig. */
 export class KubernetesConnection {
-  readonly #config: KubeConfig
+  readonly #access: ClusterAccess
   readonly #server: URL
-  readonly #proxied: boolean
   readonly #answerDeadlineMs: number
+  readonly #watchSilenceMs: number
   readonly #agents = {
     http: new HttpAgent({ keepAlive: true, maxSockets: 64 }),
     https: new HttpsAgent({ keepAlive: true, maxSockets: 64 }),
   }
 
-  constructor(config: KubeConfig, options: { readonly answerDeadlineMs?: number | undefined } = {}) {
-    const cluster = config.getCurrentCluster()
-    if (!cluster) throw new Error('the kubeconfig has no current cluster')
-    this.#config = config
+  constructor(access: ClusterAccess, options: ConnectionOptions = {}) {
+    this.#access = access
     this.#answerDeadlineMs = options.answerDeadlineMs ?? usualDeadlineMs
-    this.#server = new URL(cluster.server)
-    this.#proxied = Boolean(cluster.proxyUrl)
+    this.#watchSilenceMs = options.watchSilenceMs ?? usualSilenceMs
+    this.#server = new URL(access.server)
   }
 
   get server(): string {
@@ -47,11 +57,7 @@ export class KubernetesConnection {
     const deadline = AbortSignal.timeout(this.#answerDeadlineMs)
     const either = linkSignals(signal, deadline)
     try {
-      const response = await this.#send(request, either.signal)
-      const body = await readJson(response)
-      const code = response.statusCode ?? 0
-      if (code >= 200 && code < 300) return body
-      throw statusErrorOf(code, body)
+      return await this.#answer(request, either.signal)
     } catch (error) {
       if (signal?.aborted) throw abortReason(signal)
       if (!deadline.aborted) throw error
@@ -62,25 +68,49 @@ export class KubernetesConnection {
     }
   }
 
-  /** The bytes as they come, until the server ends them, the deadline passes or the signal is aborted. */
-  async *stream(request: WireRequest, deadlineMs: number, signal: AbortSignal): AsyncGenerator<Buffer> {
+  async #answer(request: WireRequest, signal: AbortSignal): Promise<unknown> {
+    const givenUpAt = performance.now() + this.#answerDeadlineMs
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await this.#send(request, signal)
+      const body = await readJson(response)
+      const code = response.statusCode ?? 0
+      if (code >= 200 && code < 300) return body
+      const pauseMs = pauseAskedFor(response)
+      const isLate = pauseMs === undefined || performance.now() + pauseMs >= givenUpAt
+      if (isLate || attempt >= mostAttempts) throw refusal(response, body)
+      await setTimeout(pauseMs, undefined, { signal })
+    }
+  }
+
+  /**
+   * The bytes as they come, until the server ends them, the deadline passes or the signal is aborted. One that brings
+   * nothing for long is ended, too: a connection can be dead without anybody saying so.
+   */
+  async *stream(
+    request: WireRequest,
+    deadlineMs: number,
+    signal: AbortSignal,
+    silenceMs: number = this.#watchSilenceMs,
+  ): AsyncGenerator<Buffer> {
     const deadline = AbortSignal.timeout(deadlineMs)
     const either = linkSignals(signal, deadline)
+    const timer = setTimer(() => either.abort(new Error('nothing came for long')), silenceMs)
     try {
       const response = await this.#send(request, either.signal)
-      const code = response.statusCode ?? 0
-      if (code !== 200) throw statusErrorOf(code, await readJson(response))
+      if (response.statusCode !== 200) throw refusal(response, await readJson(response))
       try {
         for await (const chunk of response) {
+          timer.refresh()
           if (Buffer.isBuffer(chunk)) yield chunk
         }
       } finally {
         response.destroy()
       }
     } catch (error) {
-      if (signal.aborted || deadline.aborted) return
+      if (either.signal.aborted) return
       throw error
     } finally {
+      clearTimeout(timer)
       either.release()
     }
   }
@@ -94,7 +124,7 @@ export class KubernetesConnection {
     if (signal.aborted) throw abortReason(signal)
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const secure = this.#server.protocol === 'https:'
-    const options: RequestOptions = {
+    const options: RequestToServer = {
       method,
       protocol: this.#server.protocol,
       host: this.#server.hostname.replace(/^\[(.*)\]$/, '$1'),
@@ -105,9 +135,9 @@ export class KubernetesConnection {
         ...(payload ? { 'content-type': contentType ?? 'application/json', 'content-length': payload.length } : {}),
       },
     }
-    await this.#config.applyToHTTPSOptions(options)
-    // The library's agent opens a connection for every request; it is only needed to go through a proxy.
-    if (!this.#proxied) options.agent = secure ? this.#agents.https : this.#agents.http
+    await this.#access.apply(options)
+    // An agent of Kubernetes' library opens a connection for every request; it is only needed to go through a proxy.
+    if (!this.#access.proxied) options.agent = secure ? this.#agents.https : this.#agents.http
     return new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = (secure ? httpsRequest : httpRequest)({ ...options, signal }, resolve)
       outgoing.on('error', reject)
@@ -115,6 +145,18 @@ export class KubernetesConnection {
       outgoing.end(payload)
     })
   }
+}
+
+/** A busy server says how long to wait; the request was not looked at. */
+function pauseAskedFor({ statusCode, headers }: IncomingMessage): number | undefined {
+  const seconds = headers['retry-after']
+  const isBusy = statusCode === 429 || statusCode === 503
+  return isBusy && seconds !== undefined && /^\d{1,5}$/.test(seconds) ? Number(seconds) * 1000 : undefined
+}
+
+function refusal(response: IncomingMessage, body: unknown): StatusError {
+  const pauseMs = pauseAskedFor(response)
+  return statusErrorOf(response.statusCode ?? 0, body, pauseMs === undefined ? undefined : pauseMs / 1000)
 }
 
 function queryText(query: Readonly<Record<string, string | undefined>>): string {

@@ -28,19 +28,23 @@ const statusSchema = z.looseObject({
 
 const longestExcerpt = 200
 
-/** The refusal in a server's answer: a `Status`, or whatever a proxy in between has to say. */
-export function statusErrorOf(code: number, body: unknown): StatusError {
+/**
+ * The refusal in a server's answer: a `Status`, or whatever a proxy in between has to say. `retryAfterSeconds` is what
+ * its headers say.
+ */
+export function statusErrorOf(code: number, body: unknown, retryAfterSeconds?: number): StatusError {
   const parsed = statusSchema.safeParse(body)
   if (!parsed.success) {
     const excerpt = typeof body === 'string' ? body.slice(0, longestExcerpt) : ''
-    return new StatusError(reasonOf(undefined, code), `the server answered ${code}: ${excerpt}`, {}, { code })
+    const details = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
+    return new StatusError(reasonOf(undefined, code), `the server answered ${code}: ${excerpt}`, details, { code })
   }
   const status = parsed.data
-  const { name, group, kind, uid, causes, retryAfterSeconds } = status.details ?? {}
+  const { name, group, kind, uid, causes, retryAfterSeconds: said } = status.details ?? {}
   return new StatusError(
     reasonOf(status.reason, status.code ?? code),
     status.message ?? `the server answered ${code}`,
-    { name, group, kind, uid, ...(causes ? { causes } : {}), retryAfterSeconds },
+    { name, group, kind, uid, ...(causes ? { causes } : {}), retryAfterSeconds: said ?? retryAfterSeconds },
     { code: status.code ?? code },
   )
 }

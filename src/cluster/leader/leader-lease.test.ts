@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { ClusterApi } from '../../apiserver/cluster-api.ts'
+import type { Clock } from '../../foundation/clock.ts'
 import { FakeClock } from '../../foundation/fake-clock.ts'
 import { silentLogger } from '../../foundation/log.ts'
 import { coreKinds } from '../../resources/all-kinds.ts'
@@ -9,6 +10,7 @@ import { StatusError } from '../../resources/status-error.ts'
 import { MemoryStore } from '../../store/memory-store.ts'
 import type { ClusterClient } from '../cluster-client.ts'
 import { EmbeddedClient } from '../embedded-client.ts'
+import { LeaderClient } from './leader-client.ts'
 import { LeaderLease } from './leader-lease.ts'
 import { decideLease } from './lease-decision.ts'
 
@@ -172,6 +174,67 @@ describe('LeaderLease', () => {
     await clock.advance(2_000)
     await stopped
     expect((await spec())?.holderIdentity).toBe('')
+  })
+
+  it('lets nothing be changed by a leader that was paused, before it has heard that it no longer leads', async () => {
+    // After a pause the time is another, but timers have not fired yet.
+    let pausedMs = 0
+    const pausing: Clock = {
+      now: () => clock.now() + pausedMs,
+      after: (ms, callback) => clock.after(ms, callback),
+      sleep: (ms, signal) => clock.sleep(ms, signal),
+    }
+    const options = { client, namespace: 'default', name: 'controllers', identity: 'a', log: silentLogger }
+    const lease = new LeaderLease({ ...options, clock: pausing, random: () => 0 })
+    const leader = new LeaderClient(client, lease)
+    const metadata = { namespace: 'default', name: 'work' }
+    const change = () => leader.create(leaseKind, { metadata }).then(() => 'changed', String)
+    const refused = 'Error: nothing is changed: this one may no longer lead'
+    expect(await change()).toBe(refused)
+    const stop = new AbortController()
+    const ended = lease.run(
+      (lost) => new Promise((resolve) => lost.addEventListener('abort', () => resolve())),
+      stop.signal,
+    )
+    await clock.advance(0)
+    expect(await change()).toBe('changed')
+    await clock.advance(60_000)
+    expect(await leader.patch(leaseKind, metadata, { spec: { holderIdentity: 'x' } })).toBeDefined()
+    pausedMs = 10_000
+    expect(await change()).toBe(refused)
+    const late = [
+      () => leader.patch(leaseKind, metadata, {}),
+      () => leader.delete(leaseKind, metadata),
+      () => leader.changeStatus(leaseKind, metadata, (object) => object),
+      () => leader.scale(leaseKind, metadata, 1),
+    ]
+    for (const act of late) await expect(act()).rejects.toThrow('nothing is changed')
+    expect((await leader.list(leaseKind)).items).toHaveLength(2)
+    stop.abort()
+    await clock.advance(10_000)
+    await ended
+    expect(await change()).toBe(refused)
+  })
+
+  it('is read once, and then only written, while nobody else writes it', async () => {
+    let reads = 0
+    const counted = new Proxy(client, {
+      get(target, property) {
+        if (property === 'get') reads += 1
+        const value: unknown = Reflect.get(target, property)
+        return typeof value === 'function'
+          ? (...args: unknown[]) => Reflect.apply(value, target, args) as unknown
+          : value
+      },
+    })
+    const leader = candidate('a', counted)
+    await clock.advance(60_000)
+    expect(reads).toBe(1)
+    await client.patch(leaseKind, { namespace: 'default', name: 'controllers' }, { metadata: { labels: { a: 'b' } } })
+    await clock.advance(60_000)
+    expect(reads).toBe(2)
+    expect(leaders).toEqual(['+a'])
+    await leader.stop()
   })
 
   it('must be given up before it runs out', () => {

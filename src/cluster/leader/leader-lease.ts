@@ -38,6 +38,9 @@ export class LeaderLease {
   readonly #retryMs: number
   readonly #releaseMs: number
   #observed: Observation | undefined
+  /** As we wrote it last, while we hold it: it need not be read before it is renewed. */
+  #held: Lease | undefined
+  #renewedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: LeaderLeaseOptions) {
     this.#options = options
@@ -49,6 +52,14 @@ export class LeaderLease {
     this.#releaseMs = Math.min(this.#renewDeadlineMs, longestReleaseMs)
     if (this.#renewDeadlineMs >= this.#durationMs)
       throw new RangeError('a leader must give up before its lease runs out')
+  }
+
+  /**
+   * Whether this candidate surely leads at this moment. A program that was paused hears only later that it has lost the
+   * lease; until then it asks here before each change that it makes as the leader.
+   */
+  get isHeld(): boolean {
+    return this.#options.clock.now() - this.#renewedAt < this.#renewDeadlineMs
   }
 
   /**
@@ -82,25 +93,23 @@ export class LeaderLease {
     } finally {
       over()
       await renewing
+      this.#renewedAt = Number.NEGATIVE_INFINITY
     }
   }
 
   async #renewUntilLost(signal: AbortSignal): Promise<void> {
     const { clock, log, name } = this.#options
-    let renewedAt = clock.now()
     while (!signal.aborted) {
       await this.#pause(signal)
       if (signal.aborted) return
       // An answer after the deadline is worthless: by then another may lead.
       const overdue = linkSignals(signal)
       const giveUp = () => overdue.abort(new Error('not renewed in time'))
-      const cancel = clock.after(renewedAt + this.#renewDeadlineMs - clock.now(), giveUp)
-      const startedAt = clock.now()
+      const cancel = clock.after(Math.max(0, this.#renewedAt + this.#renewDeadlineMs - clock.now()), giveUp)
       const renewed = await Promise.race([this.#attempt(overdue.signal), aborted(overdue.signal)])
       cancel()
       overdue.release()
-      if (renewed === 'held') renewedAt = startedAt
-      else if (renewed === 'taken' || clock.now() - renewedAt >= this.#renewDeadlineMs) {
+      if (renewed === 'taken' || (renewed === 'unknown' && !this.isHeld)) {
         log.warn({ lease: name }, 'the lease was lost')
         return
       }
@@ -108,26 +117,44 @@ export class LeaderLease {
   }
 
   async #attempt(signal: AbortSignal): Promise<Attempt> {
-    const { client, clock, namespace, name, identity, log } = this.#options
+    const { log, name } = this.#options
+    const held = this.#held
+    this.#held = undefined
     try {
-      const lease = await client.get(leaseKind, { namespace, name }, signal)
-      const record = lease && recordOf(lease)
-      if (record && this.#observed?.version !== record.version) {
-        this.#observed = { version: record.version, at: clock.now() }
-      }
-      const step = decideLease({ now: clock.now(), identity, record, observed: this.#observed })
-      if (step === 'wait') return 'taken'
-      const spec = this.#spec(lease, step === 'renew')
-      if (lease) await client.update(leaseKind, { ...lease, spec }, signal)
-      else await client.create(leaseKind, { metadata: { namespace, name }, spec }, signal)
-      return 'held'
+      if (held) return await this.#write(held, true, signal)
+      return await this.#look(signal)
     } catch (error) {
-      // Somebody was faster; the next look tells who.
-      if (!signal.aborted && !isStatusError(error, 'Conflict', 'AlreadyExists')) {
-        log.warn({ err: error, lease: name }, 'the lease cannot be read or written')
-      }
+      const isOutrun = isStatusError(error, 'Conflict', 'AlreadyExists')
+      // Somebody else wrote it, perhaps we ourselves with a request that was given up: a look tells.
+      if (!signal.aborted && isOutrun && held) return this.#attempt(signal)
+      if (!signal.aborted && !isOutrun) log.warn({ err: error, lease: name }, 'the lease cannot be read or written')
       return 'unknown'
     }
+  }
+
+  async #look(signal: AbortSignal): Promise<Attempt> {
+    const { client, clock, namespace, name, identity } = this.#options
+    const lease = await client.get(leaseKind, { namespace, name }, signal)
+    const record = lease && recordOf(lease)
+    if (record && this.#observed?.version !== record.version) {
+      this.#observed = { version: record.version, at: clock.now() }
+    }
+    const step = decideLease({ now: clock.now(), identity, record, observed: this.#observed })
+    return step === 'wait' ? 'taken' : this.#write(lease, step === 'renew', signal)
+  }
+
+  async #write(lease: Lease | undefined, renewing: boolean, signal: AbortSignal): Promise<Attempt> {
+    const { client, clock, namespace, name } = this.#options
+    const startedAt = clock.now()
+    const spec = this.#spec(lease, renewing)
+    const written = lease
+      ? await client.update(leaseKind, { ...lease, spec }, signal)
+      : await client.create(leaseKind, { metadata: { namespace, name }, spec }, signal)
+    // An answer that comes after it was given up is worthless: by then another may lead.
+    if (signal.aborted) return 'unknown'
+    this.#held = written
+    this.#renewedAt = startedAt
+    return 'held'
   }
 
   #spec(current: Lease | undefined, renewing: boolean): Lease['spec'] {

@@ -156,6 +156,11 @@ function textLogprobs(logprobs: readonly TokenLogprob[] | undefined, firstOffset
   }
 }
 
+/** What a stream says of its tokens where its client has not asked for them. The gateway reads these very words. */
+export function tokensComment({ promptTokens, completionTokens }: TokenCounts): string {
+  return `${promptTokens} prompt tokens, ${completionTokens} completion tokens`
+}
+
 function usageOf({ promptTokens, completionTokens }: TokenCounts): object {
   return {
     prompt_tokens: promptTokens,

@@ -1,5 +1,11 @@
 import type { ServerResponse } from 'node:http'
-import type { AnswerHead, AnswerShape, TokenCounts, WholeChoice } from './answer-shapes.ts'
+import {
+  type AnswerHead,
+  type AnswerShape,
+  type TokenCounts,
+  type WholeChoice,
+  tokensComment,
+} from './answer-shapes.ts'
 import type { CompletionRequest } from '../requests/completion-request.ts'
 import { EventStream } from '../http/event-stream.ts'
 import type { Ending, GenerationEvent, TokenLogprob, ToolCall } from '../llama/language-model.ts'
@@ -65,6 +71,8 @@ export const writeStreamed: Write = async ({ shape, request, record }, head, cho
   const stream = new EventStream(response, signal)
   await Promise.all(begun.map(({ choice, first }) => streamChoice(shape, head, choice, first, stream)))
   if (request.includeUsage) await stream.send(shape.usage(head, countsOf(record)))
+  // The gateway counts tokens for every client, also for those that have not asked for them.
+  else await stream.sendComment(tokensComment(countsOf(record)))
   await stream.send('[DONE]')
   response.end()
 }

@@ -1,14 +1,12 @@
-import type { LlamaModel, Token } from 'node-llama-cpp'
 import type { TokenLogprob } from '../llama/language-model.ts'
-import { toToken } from '../requests/sampling-options.ts'
-import type { Candidate } from '../llama/token-draw.ts'
+import type { Candidate } from '../llama/native/computing.ts'
+import type { LoadedModel, Token } from '../llama/native/loaded-model.ts'
 
 /** Written in place of minus infinity, which JSON does not have; vLLM uses the same number. */
 const leastLogprob = -9999
 
-/** Sorts by probability. The library seems to report the likeliest first already, but does not promise it. */
-export function sortedCandidates(probabilities: ReadonlyMap<Token, number>): readonly Candidate[] {
-  const candidates: Candidate[] = [...probabilities]
+/** Sorts by probability. llama.cpp seems to report the likeliest first already, but does not promise it. */
+export function sortedCandidates(candidates: readonly Candidate[]): readonly Candidate[] {
   const sorted = candidates.every(([, probability], index) => probability <= (candidates[index - 1]?.[1] ?? Infinity))
   return sorted ? candidates : candidates.toSorted((a, b) => b[1] - a[1])
 }
@@ -18,14 +16,14 @@ export function logprobOf(
   token: Token,
   candidates: readonly Candidate[],
   alternatives: number,
-  model: Pick<LlamaModel, 'detokenize'>,
+  model: Pick<LoadedModel, 'detokenize'>,
 ): TokenLogprob {
   const probability = candidates.find(([candidate]) => candidate === token)?.[1] ?? 0
   return {
     text: model.detokenize([token], true),
     logprob: toLogprob(probability),
     alternatives: candidates.slice(0, alternatives).map(([candidate, share]) => ({
-      text: model.detokenize([toToken(candidate)], true),
+      text: model.detokenize([candidate], true),
       logprob: toLogprob(share),
     })),
   }

@@ -1,9 +1,9 @@
-import type { Token } from 'node-llama-cpp'
+import type { Token } from '../llama/native/loaded-model.ts'
 import { describe, expect, it } from 'vitest'
 import { TokenText } from './token-text.ts'
 
 /** A vocabulary in which every token is one byte. */
-const bytes = (text: string) => [...Buffer.from(text)] as Token[]
+const bytes = (text: string) => [...Buffer.from(text)]
 const detokenize = (tokens: readonly Token[]) => new TextDecoder().decode(Uint8Array.from(tokens))
 
 describe('TokenText', () => {
@@ -14,13 +14,13 @@ describe('TokenText', () => {
 
   it('does not hold back bytes that never become a character', () => {
     const text = new TokenText(detokenize, [])
-    const shown = Array.from({ length: 8 }, () => text.push(0xff as Token)).join('')
+    const shown = Array.from({ length: 8 }, () => text.push(0xff)).join('')
     expect(shown).toBe('\uFFFD'.repeat(8))
   })
 
   it('hands out an unfinished character at the end', () => {
     const text = new TokenText(detokenize, [])
-    expect(text.push(0xc3 as Token)).toBe('')
+    expect(text.push(0xc3)).toBe('')
     expect(text.flush()).toBe('\uFFFD')
     expect(text.flush()).toBe('')
   })
@@ -31,9 +31,9 @@ describe('TokenText', () => {
       seen.push([...preceding])
       return String(tokens)
     }, bytes('xyz'))
-    text.push(1 as Token)
-    text.push(2 as Token)
-    text.push(3 as Token)
+    text.push(1)
+    text.push(2)
+    text.push(3)
     expect(seen).toEqual([
       [120, 121, 122],
       [120, 121, 122, 1],

@@ -1,4 +1,4 @@
-import type { Token } from 'node-llama-cpp'
+import type { Token } from '../llama/native/loaded-model.ts'
 
 /** The most tokens that one character can be spread over. After more than that, the bytes are not valid text. */
 const longestCharacterTokens = 8

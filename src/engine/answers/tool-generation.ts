@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Token } from 'node-llama-cpp'
+import type { Token } from '../llama/native/loaded-model.ts'
 import { SluiceError } from '../../foundation/errors.ts'
 import { type ComputingSequence, alignSequence, generate } from '../llama/generation.ts'
 import type {
@@ -97,7 +97,7 @@ class Writing {
   ): AsyncGenerator<GenerationEvent, void, undefined> {
     const { computing, prompt, tokenize } = this.#parts
     const tokens = this.#written === '' ? prompt.tokens : [...prompt.tokens, ...tokenize(this.#written)]
-    await alignSequence(computing.sequence, tokens)
+    await alignSequence(computing, tokens)
     const before = this.completionTokens
     const opening = this.#written === '' ? prompt.opening : ''
     const { tools: _, ...plain } = this.#options

@@ -1,7 +1,6 @@
-import { registerHooks } from 'node:module'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { errorMessage } from '../../foundation/errors.ts'
+import { binaryFolder } from '../llama/native/llama-addon.ts'
 
 /** One of llama.cpp's builds for GPUs, as `npm run gpu-binaries` installs it. */
 export interface GpuBuild {
@@ -27,15 +26,15 @@ const gpuBuilds: readonly GpuBuild[] = [
   { name: 'vulkan', gpu: 'vulkan', needs: "libvulkan.so.1 and the card's Vulkan driver" },
 ]
 
-const installedPackage = z.object({ getBinsDir: z.function({ output: z.object({ binsDir: z.string() }) }) })
-
 export interface InstalledGpuBuild extends GpuBuild {
   readonly folder: string
 }
 
-export async function installedGpuBuilds(): Promise<readonly InstalledGpuBuild[]> {
-  const found = await Promise.all(gpuBuilds.map(async (build) => ({ ...build, folder: await folderOf(build) })))
-  return found.flatMap(({ folder, ...build }) => (folder === undefined ? [] : { ...build, folder }))
+export function installedGpuBuilds(): readonly InstalledGpuBuild[] {
+  return gpuBuilds.flatMap((build) => {
+    const folder = folderOf(build)
+    return folder === undefined ? [] : { ...build, folder }
+  })
 }
 
 export function requireGpuBuild(name: string): GpuBuild {
@@ -45,20 +44,9 @@ export function requireGpuBuild(name: string): GpuBuild {
   return build
 }
 
-/**
- * Makes node-llama-cpp open this build. The library has one package for each kind of GPU, and tries the fallback in it
- * only if the main build cannot be loaded. A build that loads but cannot compute must therefore be hidden from it.
- */
-export function useGpuBuild({ name, gpu }: GpuBuild): void {
-  if (name === gpu) return
-  registerHooks({
-    resolve: (specifier, context, next) => next(specifier === packageOf(gpu) ? packageOf(name) : specifier, context),
-  })
-}
-
 /** Why the library of a build cannot be loaded, in the words of the system's loader; undefined when it can be. */
-export async function loadingError(build: GpuBuild): Promise<string | undefined> {
-  const folder = await folderOf(build)
+export function loadingError(build: GpuBuild): string | undefined {
+  const folder = folderOf(build)
   if (folder === undefined) return 'it is not installed'
   try {
     process.dlopen({ exports: {} }, join(folder, `linux-${process.arch}-${build.gpu}`, `libggml-${build.gpu}.so`))
@@ -68,16 +56,7 @@ export async function loadingError(build: GpuBuild): Promise<string | undefined>
   }
 }
 
-/** The folder of an installed build. A build that was not asked for is an empty package. */
-async function folderOf({ name }: GpuBuild): Promise<string | undefined> {
-  try {
-    const installed = installedPackage.safeParse(await import(packageOf(name)))
-    return installed.data?.getBinsDir().binsDir
-  } catch {
-    return undefined
-  }
-}
-
-function packageOf(name: string): string {
-  return `@node-llama-cpp/${process.platform}-${process.arch}-${name}`
+/** A build that was not asked for is an empty package. */
+function folderOf({ name }: GpuBuild): string | undefined {
+  return binaryFolder(`-${name}`)
 }

@@ -16,8 +16,8 @@ const reasonLimit = 300
 
 export type Proof = { readonly works: true } | { readonly works: false; readonly reason: string }
 
-export interface GpuBuildChoice {
-  readonly builds: readonly GpuBuild[]
+export interface GpuBuildChoice<Build extends GpuBuild> {
+  readonly builds: readonly Build[]
   /** The name of the build that has computed here before, if there is one. */
   readonly remembered: string | undefined
   readonly prove: (name: string) => Promise<Proof>
@@ -25,7 +25,9 @@ export interface GpuBuildChoice {
 }
 
 /** The build that is known to work here, else the first that proves it. Logs why the others before it do not work. */
-export async function chooseGpuBuild(choice: GpuBuildChoice): Promise<GpuBuild | undefined> {
+export async function chooseGpuBuild<Build extends GpuBuild>(
+  choice: GpuBuildChoice<Build>,
+): Promise<Build | undefined> {
   const { builds, remembered, prove, log } = choice
   const known = builds.find(({ name }) => name === remembered)
   if (known) return known

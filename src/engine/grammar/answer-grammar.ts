@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto'
-import { type Llama, LlamaGrammar, LlamaJsonSchemaGrammar } from 'node-llama-cpp'
+import type { GbnfJsonSchema } from 'node-llama-cpp'
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 import { gbnfSchema, toGbnfSchema } from './json-schema.ts'
 import type { AnswerConstraint, AnswerFormat } from '../llama/language-model.ts'
+import { liftRules } from './lifted-rules.ts'
 import { literalRules } from './literal-trie.ts'
+import { libraryModule } from '../library/library-module.ts'
 import { nextTurn } from '../llama/loop-turn.ts'
+import type { LlamaAddon, NativeGrammar } from '../llama/native/llama-addon.ts'
+import { jsonObjectGrammar } from './json-object-grammar.ts'
 import { checkAlternatives } from './schema-alternatives.ts'
-import { liftEnums } from './schema-enums.ts'
 
 /**
  * The end of the grammars that the library makes: empty lines, which it cuts off later. Ours end where the value ends.
@@ -17,11 +20,11 @@ const rememberedGrammars = 32
 
 /** Compiles grammars for the forms that answers must have, and keeps them for the next request with the same form. */
 export class AnswerGrammars {
-  readonly #llama: Llama
-  readonly #compiled = new Map<string, Promise<LlamaGrammar>>()
+  readonly #addon: LlamaAddon
+  readonly #compiled = new Map<string, Promise<NativeGrammar>>()
 
-  constructor(llama: Llama) {
-    this.#llama = llama
+  constructor(addon: LlamaAddon) {
+    this.#addon = addon
   }
 
   async compile(format: AnswerFormat): Promise<AnswerConstraint> {
@@ -36,15 +39,12 @@ export class AnswerGrammars {
     return { grammar: await grammar }
   }
 
-  async #create(format: AnswerFormat): Promise<LlamaGrammar> {
+  async #create(format: AnswerFormat): Promise<NativeGrammar> {
     switch (format.type) {
       case 'one_of':
-        return this.#llama.createGrammar({ grammar: oneOfGrammar(format.texts) })
-      case 'json_object': {
-        const { grammar } = await this.#llama.getGrammarFor('json')
-        // The library's rule allows endless white space after the last brace.
-        return this.#llama.createGrammar({ grammar: grammar.replace(/^object ::=([^]*?)\}" ws$/m, 'object ::=$1}"') })
-      }
+        return this.#parse(oneOfGrammar(format.texts))
+      case 'json_object':
+        return this.#parse(jsonObjectGrammar)
       case 'json_schema':
         return this.#forSchema(format.schema, format.param)
       default:
@@ -52,22 +52,27 @@ export class AnswerGrammars {
     }
   }
 
-  async #forSchema(schema: unknown, param: string): Promise<LlamaGrammar> {
+  #parse(text: string): NativeGrammar {
+    return new this.#addon.AddonGrammar(text, { addonExports: this.#addon })
+  }
+
+  async #forSchema(schema: unknown, param: string): Promise<NativeGrammar> {
     // For the largest schema that is accepted, each of these steps takes about 20 ms, and the library's own about 50
     // ms. Other requests get their turn in between.
     const converted = toGbnfSchema(schema, param)
     await nextTurn()
     checkAlternatives(converted, param)
     await nextTurn()
-    const { schema: subset, putBack } = liftEnums(converted, param)
+    const { schema: subset, putBack } = liftRules(converted, param)
     await nextTurn()
     try {
-      const { grammar } = new LlamaJsonSchemaGrammar(this.#llama, gbnfSchema(subset))
+      const { getGbnfGrammarForGbnfJsonSchema } = await schemaGrammars()
+      const grammar = getGbnfGrammarForGbnfJsonSchema(gbnfSchema(subset))
       if (!libraryEnding.test(grammar)) throw new Error('its grammar ends in an unknown way')
       await nextTurn()
       const whole = putBack(grammar.replace(libraryEnding, ''))
       await nextTurn()
-      return await this.#llama.createGrammar({ grammar: whole })
+      return this.#parse(whole)
     } catch (error) {
       if (error instanceof SluiceError) throw error
       const reason = `The schema cannot be used: ${errorMessage(error)}`
@@ -76,12 +81,28 @@ export class AnswerGrammars {
   }
 }
 
+interface SchemaGrammars {
+  readonly getGbnfGrammarForGbnfJsonSchema: (schema: Readonly<GbnfJsonSchema>) => string
+}
+
+/** Imported by the first request that needs it. */
+function schemaGrammars(): Promise<SchemaGrammars> {
+  return libraryModule(
+    './utils/gbnfJson/getGbnfGrammarForGbnfJsonSchema.js',
+    (module): module is SchemaGrammars => 'getGbnfGrammarForGbnfJsonSchema' in module,
+  )
+}
+
 function oneOfGrammar(texts: readonly string[]): string {
   const { expression, rules } = literalRules(texts, 'text')
   return [`root ::= ${expression}`, ...rules].join('\n')
 }
 
-export function requireGrammar({ grammar }: AnswerConstraint): LlamaGrammar {
-  if (!(grammar instanceof LlamaGrammar)) throw new SluiceError('internal_error')
+export function requireGrammar({ grammar }: AnswerConstraint): NativeGrammar {
+  if (!isGrammar(grammar)) throw new SluiceError('internal_error')
   return grammar
+}
+
+function isGrammar(grammar: unknown): grammar is NativeGrammar {
+  return typeof grammar === 'object' && grammar !== null && 'isTextCompatible' in grammar
 }

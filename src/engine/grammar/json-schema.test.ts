@@ -41,14 +41,20 @@ describe('toGbnfSchema', () => {
   })
 
   it.each([
-    [{ type: 'string', pattern: '^a' }, 'schema.pattern'],
-    [{ type: 'integer', minimum: 1 }, 'schema.minimum'],
+    [{ type: 'string', pattern: '^(?=a)' }, 'schema.pattern'],
+    [{ type: 'string', pattern: String.raw`(a)\1` }, 'schema.pattern'],
+    [{ type: 'string', pattern: '^a*$', maxLength: 5 }, 'schema.maxLength'],
+    [{ type: 'integer', minimum: 5, maximum: 4 }, 'schema'],
+    [{ type: 'integer', multipleOf: 3 }, 'schema'],
+    [{ type: 'number', multipleOf: 0.3 }, 'schema'],
     [{ type: 'object', properties: { a: { allOf: [] } } }, 'schema.properties.a'],
-    [{ type: 'array', items: { type: 'string', format: 'email' } }, 'schema.items.format'],
+    [{ allOf: [{ type: 'string' }, { type: 'null' }] }, 'schema'],
+    [{ type: 'array', items: { type: 'string', format: 'iban' } }, 'schema.items.format'],
+    [{ type: 'array', items: { type: 'string' }, uniqueItems: true }, 'schema.uniqueItems'],
     [{ type: 'money' }, 'schema'],
-    [{ enum: [{ a: 1 }] }, 'schema.enum'],
     [{ $ref: 'https://host.example/schema' }, 'schema'],
-    [true, 'schema'],
+    [{ anyOf: [{ not: {} }, { type: 'string', pattern: '(?!a)' }] }, 'schema.anyOf[0].not'],
+    [false, 'schema'],
   ])('refuses %o, pointing at %s', (schema, param) => {
     expect(() => convert(schema)).toThrow(
       expect.objectContaining({ code: 'unsupported_parameter', details: expect.objectContaining({ param }) }),
@@ -61,6 +67,20 @@ describe('toGbnfSchema', () => {
     ['5001 properties', { type: 'object', properties: properties(5001) }, /more than 5000 properties/],
     ['257 definitions', { type: 'null', $defs: properties(257) }, /definitions/],
     ['many repetitions', { type: 'object', properties: properties(11, { type: 'string', maxLength: 1000 }) }, /repet/],
+    ['many repetitions in patterns', { type: 'string', pattern: `^${'a{0,999}'.repeat(11)}$` }, /repet/],
+    [
+      'many limits',
+      {
+        type: 'object',
+        properties: Object.fromEntries(
+          Array.from({ length: 3000 }, (_, n) => [
+            `p${n}`,
+            { type: 'integer', minimum: n + 1, maximum: 10_000_000 + n },
+          ]),
+        ),
+      },
+      /characters of rules/,
+    ],
     [
       'many alternatives',
       { anyOf: Array.from({ length: 20_001 }, () => ({ type: 'null' })) },

@@ -1,5 +1,14 @@
+import type { GrammarRule } from './values/grammar-rule.ts'
+
 /** A schema as `toGbnfSchema` returns it. */
 export type ConvertedSchema = Readonly<Record<string, unknown>>
+
+/** The rule of our own that stands for a schema, if there is one. */
+export function ruleOf({ rule }: ConvertedSchema): GrammarRule | undefined {
+  return isSchema(rule) && typeof rule['expression'] === 'string'
+    ? { ...rule, expression: rule['expression'] }
+    : undefined
+}
 
 const maps = ['properties', '$defs'] as const
 const lists = ['oneOf', 'prefixItems'] as const

@@ -109,5 +109,6 @@ export class SchemaReferences {
 
 function kindOfValue(value: unknown): string {
   if (typeof value === 'boolean') return 't'
+  if (Array.isArray(value)) return '['
   return firstCharacters[value === null ? 'null' : typeof value] ?? '"'
 }

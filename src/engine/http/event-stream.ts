@@ -26,10 +26,18 @@ export class EventStream {
     response.flushHeaders()
   }
 
-  async send(event: object | '[DONE]'): Promise<void> {
+  send(event: object | '[DONE]'): Promise<void> {
+    return this.#write(`data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
+  }
+
+  /** Clients skip it; who looks at the bytes on their way can read it. */
+  sendComment(text: string): Promise<void> {
+    return this.#write(`: ${text}\n\n`)
+  }
+
+  async #write(text: string): Promise<void> {
     this.#signal.throwIfAborted()
-    const data = typeof event === 'string' ? event : JSON.stringify(event)
-    if (this.#response.write(`data: ${data}\n\n`)) return
+    if (this.#response.write(text)) return
     const overdue = AbortSignal.timeout(unreadDeadlineMs)
     try {
       await once(this.#response, 'drain', { signal: AbortSignal.any([this.#signal, overdue]) })

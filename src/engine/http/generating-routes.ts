@@ -4,6 +4,7 @@ import { parseChatRequest } from '../requests/chat-request.ts'
 import { parseEmbeddingRequest } from '../requests/embedding-request.ts'
 import { sendJsonList } from '../grammar/json-list.ts'
 import { type Exchange, type HttpFaceParts, requireName, requireTokens } from './exchange.ts'
+import { tellIgnored } from './ignored-parameters.ts'
 import { readJsonBody } from './json-body.ts'
 import type { LanguageModel, Prompt } from '../llama/language-model.ts'
 import { nextTurn } from '../llama/loop-turn.ts'
@@ -14,7 +15,9 @@ const completionMaxTokens = 16
 
 export async function answerChat({ state, clock }: HttpFaceParts, exchange: Exchange): Promise<void> {
   const model = state.requireModel()
-  const request = parseChatRequest(await readJsonBody(exchange.request, exchange.signal, model.contextLength))
+  const body = await readJsonBody(exchange.request, exchange.signal, model.contextLength)
+  tellIgnored('chat', body, exchange)
+  const request = parseChatRequest(body)
   requireName(state, request.model)
   const { messages, tools: definitions, toolChoice: choice, parallelToolCalls: parallel } = request
   const prompts = [{ prompt: await model.chatPrompt(messages, definitions, exchange.signal), echo: '' }]
@@ -34,7 +37,9 @@ export async function answerChat({ state, clock }: HttpFaceParts, exchange: Exch
 
 export async function answerText({ state, clock }: HttpFaceParts, exchange: Exchange): Promise<void> {
   const model = state.requireModel()
-  const request = parseTextRequest(await readJsonBody(exchange.request, exchange.signal))
+  const body = await readJsonBody(exchange.request, exchange.signal)
+  tellIgnored('completion', body, exchange)
+  const request = parseTextRequest(body)
   requireName(state, request.model)
   const prompts: { prompt: Prompt; echo: string }[] = []
   for (const input of request.prompts) {
@@ -50,7 +55,9 @@ export async function answerText({ state, clock }: HttpFaceParts, exchange: Exch
 
 export async function answerEmbeddings({ state }: HttpFaceParts, exchange: Exchange): Promise<void> {
   const model = state.requireModel()
-  const { model: name, inputs, encoding } = parseEmbeddingRequest(await readJsonBody(exchange.request, exchange.signal))
+  const body = await readJsonBody(exchange.request, exchange.signal)
+  tellIgnored('embedding', body, exchange)
+  const { model: name, inputs, encoding } = parseEmbeddingRequest(body)
   requireName(state, name)
   for (const input of inputs) if (typeof input !== 'string') requireTokens(input, model.vocabularySize, 'input')
   const { vectors, promptTokens } = await model.embed(inputs, exchange.signal)

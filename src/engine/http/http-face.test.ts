@@ -54,6 +54,8 @@ describe('the engine over HTTP', () => {
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true)
     expect(text).toContain('"finish_reason":"length"')
     expect(text).not.toContain('usage')
+    // A comment, which is no part of the answer: the gateway counts.
+    expect(text).toMatch(/\n: \d+ prompt tokens, 2 completion tokens\n\ndata: \[DONE\]\n\n$/)
   })
 
   it('continues a text, streamed and whole alike', async () => {
@@ -237,7 +239,7 @@ describe('the engine over HTTP', () => {
   })
 
   it.each([
-    ['/v1/chat/completions', 400, 'unsupported_parameter', 'made_up', { messages, made_up: 1 }],
+    ['/v1/chat/completions', 400, 'unsupported_parameter', 'best_of', { messages, best_of: 2 }],
     ['/v1/chat/completions', 400, 'invalid_request', 'n', { messages, n: 0 }],
     ['/v1/chat/completions', 404, 'model_not_found', 'model', { messages, model: 'other' }],
     ['/v1/chat/completions', 400, 'context_length_exceeded', null, { messages, max_tokens: 5000 }],
@@ -259,6 +261,19 @@ describe('the engine over HTTP', () => {
     expect(await response.json()).toEqual({
       error: { message: expect.any(String), type: 'invalid_request_error', code, param },
     })
+  })
+
+  it('names parameters without effect, or refuses them if it is asked to be strict', async () => {
+    const named = { role: 'user', content: 'Hi', name: 'me' }
+    const body = { model, messages: [named], max_tokens: 1, made_up: 1, store: true, verbosity: 'low', seed: null }
+    const answer = await post(engine, '/v1/chat/completions', body)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('x-sluice-ignored-parameters')).toBe('made_up, store, verbosity, messages.name')
+    const strict = await post(engine, '/v1/chat/completions', body, { ...json, 'x-sluice-strict': 'true' })
+    expect(strict.status).toBe(400)
+    expect(await strict.json()).toMatchObject({ error: { code: 'unsupported_parameter', param: 'made_up' } })
+    const plain = await post(engine, '/v1/chat/completions', { model, messages, max_tokens: 1, store: false })
+    expect(plain.headers.get('x-sluice-ignored-parameters')).toBeNull()
   })
 
   it('refuses a body that is not JSON, by its type and by its text', async () => {

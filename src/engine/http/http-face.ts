@@ -84,7 +84,7 @@ function answerHealth({ state }: HttpFaceParts, { response }: Exchange): void {
 }
 
 async function answerMetrics({ metrics, state }: HttpFaceParts, { response }: Exchange): Promise<void> {
-  const text = await metrics.text({ ready: state.ready, ...state.load })
+  const text = await metrics.text({ ready: state.ready, loading: state.loading, ...state.load })
   response.writeHead(200, { 'content-type': metrics.contentType })
   response.end(text)
 }

@@ -1,40 +1,34 @@
-import {
-  type LlamaContextSequence,
-  LlamaGrammarEvaluationState,
-  type SequenceEvaluateOptions,
-  type Token,
-} from 'node-llama-cpp'
-import { requireGrammar } from '../grammar/answer-grammar.ts'
 import type { Ending, GenerationEvent, GenerationOptions, Prompt, TokenLogprob } from './language-model.ts'
-import { distributionOptions, evaluateOptions, toToken } from '../requests/sampling-options.ts'
-import type { StepGate } from './step-gate.ts'
-import { StopMatcher } from '../answers/stop-matcher.ts'
-import { drawToken, seededRandom } from './token-draw.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import { requireGrammar } from '../grammar/answer-grammar.ts'
 import { logprobOf, sortedCandidates } from '../answers/token-logprobs.ts'
+import { StopMatcher } from '../answers/stop-matcher.ts'
 import { TokenText } from '../answers/token-text.ts'
+import type { Computing, Drawn } from './native/computing.ts'
+import type { LoadedModel, Token } from './native/loaded-model.ts'
+import type { Sequence } from './native/sequence.ts'
+import { TokenSampler, wholeDistribution } from './native/token-sampler.ts'
+import { promptStepTokens } from './context-limits.ts'
+import { drawToken, seededRandom } from './token-draw.ts'
 
-/**
- * How many tokens of a prompt are computed in one step. Other requests generate one token in each step, so a long
- * prompt must not hold them up, and a client that leaves is noticed after one step. Larger steps were not faster (CPU,
- * SmolLM2).
- */
-const promptStepTokens = 128
-
-/** A sequence of the model's context, and the gate that lets it compute together with the others. */
+/** A conversation in the model's context, and who computes for all of them. */
 export interface ComputingSequence {
-  readonly sequence: LlamaContextSequence
-  readonly gate: StepGate
-  /** Its index among the sequences of the context. */
-  readonly order: number
+  readonly model: LoadedModel
+  readonly sequence: Sequence
+  readonly computing: Computing
 }
 
 /**
  * Removes from the sequence everything from the first token that differs from the prompt, and returns how many tokens
  * can be reused. The last token of the prompt is always computed again.
  */
-export async function alignSequence(sequence: LlamaContextSequence, tokens: readonly Token[]): Promise<number> {
-  await sequence.adaptStateToTokens(tokens.slice(0, -1), false)
-  return sequence.nextTokenIndex
+export async function alignSequence(
+  { sequence, computing }: ComputingSequence,
+  tokens: readonly Token[],
+): Promise<number> {
+  const shared = sequence.sharedWith(tokens.slice(0, -1))
+  if (shared < sequence.tokens.length) await computing.between((context) => sequence.keep(shared, context))
+  return sequence.tokens.length
 }
 
 /** Continues an aligned sequence until an end token, a stop string or `maxTokens`. */
@@ -44,7 +38,7 @@ export async function* generate(
   options: GenerationOptions,
   signal: AbortSignal,
 ): AsyncGenerator<GenerationEvent, void, undefined> {
-  const { model } = computing.sequence
+  const { model } = computing
   // With tools, the special tokens must be visible: they mark the beginning and the end of a call.
   const showSpecial = prompt.toolSyntax !== undefined
   const text = new TokenText((tokens, preceding) => model.detokenize(tokens, showSpecial, preceding), prompt.tokens)
@@ -61,7 +55,7 @@ export async function* generate(
   if (prompt.opening) yield { type: 'text', text: prompt.opening, completionTokens: 0 }
   for await (const { token, logprob } of tokensOf(computing, prompt, options, signal)) {
     completionTokens += 1
-    if (model.isEogToken(token) && !options.ignoreEnd) {
+    if (model.isEndToken(token) && !options.ignoreEnd) {
       ending = { finishReason: 'stop', stopReason: null }
       break
     }
@@ -96,73 +90,56 @@ async function* tokensOf(
   options: GenerationOptions,
   signal: AbortSignal,
 ): AsyncGenerator<GeneratedToken, void, undefined> {
-  const { sequence } = computing
+  const { model } = computing
   const { sampling, logprobs } = options
-  const rest = await computePrompt(computing, prompt.tokens, signal)
+  let rest: readonly Token[] = await computePrompt(computing, prompt.tokens, signal)
   const generated: Token[] = []
-  const history = { model: sequence.model, promptTokens: prompt.tokens, generated, contextSize: sequence.contextSize }
-  if (logprobs === undefined) {
-    const evaluation = { ...evaluateOptions(sampling, history), ...grammarOptions(sequence, options) }
-    const sampled = sequence.evaluateWithMetadata(rest, {}, evaluation)
-    for await (const { token } of inStep(computing, sampled, () => undefined, signal)) {
-      generated.push(token)
-      yield { token, logprob: undefined }
-    }
-    return
-  }
+  const history = { promptTokens: prompt.tokens, generated }
+  const asked = logprobs === undefined ? sampling : wholeDistribution(sampling)
+  const sampler = new TokenSampler(model, asked, history, grammarState(model, options))
   const random = seededRandom(sampling.seed)
-  const distributions = sequence.evaluateWithMetadata(
-    rest,
-    { probabilities: true },
-    distributionOptions(sampling, history),
-  )
-  const lastGenerated = () => generated.at(-1)
-  for await (const { probabilities } of inStep(computing, distributions, lastGenerated, signal)) {
-    const candidates = sortedCandidates(probabilities)
-    const token = toToken(drawToken(candidates, sampling, random))
-    generated.push(token)
-    yield { token, logprob: logprobOf(token, candidates, logprobs, sequence.model) }
-  }
-}
-
-/** Takes the results of a sequence one by one, each computed in step with the other sequences. */
-async function* inStep<Result>(
-  { gate, order }: ComputingSequence,
-  results: AsyncGenerator<Result, void, Token | undefined>,
-  /** The token to continue with; undefined continues with the one that was sampled. */
-  continuation: () => Token | undefined,
-  signal: AbortSignal,
-): AsyncGenerator<Result, void, undefined> {
   try {
     while (true) {
-      const step = await gate.run(order, signal, () => results.next(continuation()))
-      if (step.done) return
-      yield step.value
+      const drawn = await drawAfter(computing, rest, sampler, logprobs !== undefined, signal)
+      const candidates = sortedCandidates(drawn.candidates)
+      const token = logprobs === undefined ? drawn.token : drawToken(candidates, sampling, random)
+      generated.push(token)
+      rest = [token]
+      yield { token, logprob: logprobs === undefined ? undefined : logprobOf(token, candidates, logprobs, model) }
     }
   } finally {
-    await results.return()
+    sampler.dispose()
   }
 }
 
-function grammarOptions(sequence: LlamaContextSequence, { constraint }: GenerationOptions): SequenceEvaluateOptions {
-  if (!constraint) return {}
-  const { model } = sequence
-  return { grammarEvaluationState: new LlamaGrammarEvaluationState({ model, grammar: requireGrammar(constraint) }) }
+async function drawAfter(
+  { sequence, computing }: ComputingSequence,
+  tokens: readonly Token[],
+  sampler: TokenSampler,
+  probabilities: boolean,
+  signal: AbortSignal,
+): Promise<Drawn> {
+  const drawn = await computing.compute({ sequence, tokens, sampler: sampler.prepare(), probabilities }, signal)
+  if (!drawn) throw new SluiceError('internal_error')
+  return drawn
+}
+
+function grammarState(model: LoadedModel, { constraint }: GenerationOptions) {
+  if (!constraint) return undefined
+  return new model.addon.AddonGrammarEvaluationState(model.native, requireGrammar(constraint))
 }
 
 /**
  * Computes a prompt in steps, except its last part, which is returned: the first generated token is computed with it.
  */
 async function computePrompt(
-  { sequence, gate, order }: ComputingSequence,
+  { sequence, computing }: ComputingSequence,
   tokens: readonly Token[],
   signal: AbortSignal,
-): Promise<Token[]> {
-  let at = sequence.nextTokenIndex
-  while (tokens.length - at > promptStepTokens) {
-    const part = tokens.slice(at, at + promptStepTokens)
-    await gate.run(order, signal, () => sequence.evaluateWithoutGeneratingNewTokens(part))
-    at += promptStepTokens
+): Promise<readonly Token[]> {
+  while (tokens.length - sequence.tokens.length > promptStepTokens) {
+    const at = sequence.tokens.length
+    await computing.compute({ sequence, tokens: tokens.slice(at, at + promptStepTokens) }, signal)
   }
-  return tokens.slice(at)
+  return tokens.slice(sequence.tokens.length)
 }

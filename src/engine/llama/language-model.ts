@@ -1,4 +1,4 @@
-import type { Token } from 'node-llama-cpp'
+import type { Token } from './native/loaded-model.ts'
 import type { ToolChoice, ToolDefinition } from '../requests/tool-definitions.ts'
 
 /** A loaded model, as the HTTP interface uses it. */

@@ -1,22 +1,24 @@
-import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp'
 import { SluiceError } from '../../foundation/errors.ts'
 import type { Embeddings } from './language-model.ts'
 import { nextTurn } from './loop-turn.ts'
 import { PromptTokenizer } from '../requests/prompt-tokens.ts'
 import { requestLimits } from '../http/request-limits.ts'
-import { toToken } from '../requests/sampling-options.ts'
+import type { NativeContext } from './native/llama-addon.ts'
+import type { LoadedModel, Token } from './native/loaded-model.ts'
 
 /**
  * Turns texts into vectors. Its context is created by the first request, since most models are never asked for vectors.
  */
 export class LlamaEmbeddings {
-  readonly #model: LlamaModel
+  readonly #model: LoadedModel
   readonly #tokenizer: PromptTokenizer
   readonly #contextLength: number
   readonly #threads: number
-  #context: Promise<LlamaEmbeddingContext> | undefined
+  #context: Promise<NativeContext> | undefined
+  /** One text after the other: they share a context. */
+  #last: Promise<unknown> = Promise.resolve()
 
-  constructor(model: LlamaModel, contextLength: number, threads: number) {
+  constructor(model: LoadedModel, contextLength: number, threads: number) {
     this.#model = model
     this.#tokenizer = new PromptTokenizer(model)
     this.#contextLength = contextLength
@@ -25,14 +27,13 @@ export class LlamaEmbeddings {
 
   async embed(inputs: readonly (string | readonly number[])[], signal: AbortSignal): Promise<Embeddings> {
     const context = await this.#open()
-    const resolved: Token[][] = []
+    const resolved: (readonly Token[])[] = []
     let promptTokens = 0
     for (const input of inputs) {
-      const tokens = await this.#tokensOf(input, signal)
-      const length = context.calculateInputLength([...tokens])
-      // The library's contexts keep one place free.
-      if (length >= this.#contextLength) {
-        throw new SluiceError('context_length_exceeded', { tokens: length, limit: this.#contextLength - 1 })
+      const tokens = this.#framed(await this.#tokensOf(input, signal))
+      const { length } = tokens
+      if (length > this.#contextLength) {
+        throw new SluiceError('context_length_exceeded', { tokens: length, limit: this.#contextLength })
       }
       promptTokens += length
       if (promptTokens > requestLimits['input tokens']) throw tooManyTokens()
@@ -42,23 +43,67 @@ export class LlamaEmbeddings {
     const vectors: number[][] = []
     for (const tokens of resolved) {
       signal.throwIfAborted()
-      const { vector } = await context.getEmbeddingFor(tokens)
-      vectors.push(normalize(vector))
+      vectors.push(normalize(await this.#inTurn(() => vectorOf(context, tokens))))
     }
     return { vectors, promptTokens }
   }
 
+  async dispose(): Promise<void> {
+    const context = await this.#context?.catch(() => undefined)
+    await this.#last.catch(() => undefined)
+    await context?.dispose()
+  }
+
+  #inTurn<T>(compute: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(compute, compute)
+    this.#last = turn
+    return turn
+  }
+
+  /** With the tokens that this vocabulary puts around every text. */
+  #framed(tokens: readonly Token[]): readonly Token[] {
+    if (tokens.length === 0) return tokens
+    const { first, last } = this.#model.embeddingFrame
+    return [
+      ...(first === undefined || tokens[0] === first ? [] : [first]),
+      ...tokens,
+      ...(last === undefined || tokens.at(-1) === last ? [] : [last]),
+    ]
+  }
+
   #tokensOf(input: string | readonly number[], signal: AbortSignal): Promise<Token[]> | Token[] {
-    if (typeof input !== 'string') return input.map(toToken)
+    if (typeof input !== 'string') return [...input]
     return this.#tokenizer.plainText(input, this.#contextLength, signal)
   }
 
-  #open(): Promise<LlamaEmbeddingContext> {
-    // The whole input must be computed in one batch, because pooling uses all of its tokens.
-    const sizes = { contextSize: this.#contextLength, batchSize: this.#contextLength }
-    this.#context ??= this.#model.createEmbeddingContext({ ...sizes, threads: this.#threads })
+  #open(): Promise<NativeContext> {
+    this.#context ??= createContext(this.#model, this.#contextLength, this.#threads)
     return this.#context
   }
+}
+
+async function createContext(model: LoadedModel, length: number, threads: number): Promise<NativeContext> {
+  const native = new model.addon.AddonContext(model.native, {
+    contextSize: length,
+    sequences: 1,
+    // The whole input must be computed in one batch, because pooling uses all of its tokens.
+    batchSize: length,
+    threads,
+    flashAttention: 'auto',
+    embeddings: true,
+  })
+  if (await native.init()) return native
+  await native.dispose()
+  throw new SluiceError('engine_memory_full')
+}
+
+async function vectorOf(context: NativeContext, tokens: readonly Token[]): Promise<number[]> {
+  if (tokens.length === 0) return []
+  context.disposeSequence(0)
+  context.initBatch(tokens.length)
+  context.addToBatch(0, 0, Uint32Array.from(tokens), Uint32Array.of(tokens.length - 1))
+  await context.decodeBatch()
+  return [...context.getEmbedding(tokens.length)]
 }
 
 function tooManyTokens(): SluiceError {

@@ -1,4 +1,4 @@
-import type { Llama, LlamaContextSequence, LlamaModel, Token } from 'node-llama-cpp'
+import type { Clock } from '../../foundation/clock.ts'
 import { SluiceError } from '../../foundation/errors.ts'
 import { AnswerGrammars } from '../grammar/answer-grammar.ts'
 import type { ChatTemplate } from '../templates/chat-template.ts'
@@ -16,7 +16,10 @@ import type {
 } from './language-model.ts'
 import { LlamaEmbeddings } from './llama-embeddings.ts'
 import { PromptTokenizer } from '../requests/prompt-tokens.ts'
-import { toToken } from '../requests/sampling-options.ts'
+import type { Computing } from './native/computing.ts'
+import type { GrowingContext } from './native/growing-context.ts'
+import type { LoadedModel, Token } from './native/loaded-model.ts'
+import { Sequence } from './native/sequence.ts'
 import { SlotQueue } from './slot-queue.ts'
 import type { ToolDefinition } from '../requests/tool-definitions.ts'
 import { generateWithTools } from '../answers/tool-generation.ts'
@@ -24,12 +27,17 @@ import { generateWithTools } from '../answers/tool-generation.ts'
 const retryAfterSeconds = 5
 /** How many tokens `tokenize` takes at least, even if the model's context is shorter. */
 const mostTokenized = 65_536
+/** After so long without a request, the memory of all conversations but the last is given back. */
+const idleMs = 60_000
 
 /** The parts of a language model whose file is loaded. */
 export interface LoadedParts {
-  readonly llama: Llama
-  readonly model: LlamaModel
-  readonly slots: readonly ComputingSequence[]
+  readonly model: LoadedModel
+  readonly context: GrowingContext
+  readonly computing: Computing
+  /** How many requests are computed together. */
+  readonly sequences: number
+  readonly clock: Clock
   readonly template: ChatTemplate
   readonly contextLength: number
   readonly name: string
@@ -43,25 +51,32 @@ export class LlamaLanguageModel implements LanguageModel {
   readonly contextLength: number
   readonly vocabularySize: number
   readonly samplingDefaults: SamplingDefaults
-  readonly #llama: Llama
-  readonly #model: LlamaModel
+  readonly #model: LoadedModel
+  readonly #context: GrowingContext
+  readonly #computing: Computing
+  readonly #clock: Clock
   readonly #template: ChatTemplate
   readonly #tokenizer: PromptTokenizer
   readonly #grammars: AnswerGrammars
   readonly #embeddings: LlamaEmbeddings
   readonly #slots: SlotQueue<ComputingSequence>
+  #uses = 0
+  #cancelShrinking = () => {}
 
   constructor(parts: LoadedParts) {
-    const { llama, model, slots, template, contextLength, name, threads, samplingDefaults, waitingLimit } = parts
+    const { model, context, computing, template, contextLength, name, threads, samplingDefaults, waitingLimit } = parts
     this.contextLength = contextLength
-    this.vocabularySize = [...model.iterateAllTokens()].length
+    this.vocabularySize = model.vocabularySize
     this.samplingDefaults = samplingDefaults
-    this.#llama = llama
     this.#model = model
+    this.#context = context
+    this.#computing = computing
+    this.#clock = parts.clock
     this.#template = template
     this.#tokenizer = new PromptTokenizer(model)
-    this.#grammars = new AnswerGrammars(llama)
+    this.#grammars = new AnswerGrammars(model.addon)
     this.#embeddings = new LlamaEmbeddings(model, contextLength, threads)
+    const slots = Array.from({ length: parts.sequences }, () => ({ model, computing, sequence: new Sequence() }))
     this.#slots = new SlotQueue(
       slots,
       waitingLimit,
@@ -84,7 +99,7 @@ export class LlamaLanguageModel implements LanguageModel {
   }
 
   tokenPrompt(tokens: readonly number[]): Prompt {
-    return { tokens: tokens.map(toToken), opening: '', endings: [] }
+    return { tokens, opening: '', endings: [] }
   }
 
   chatPrompt(messages: readonly ChatMessage[], tools: readonly ToolDefinition[], signal: AbortSignal): Promise<Prompt> {
@@ -92,11 +107,11 @@ export class LlamaLanguageModel implements LanguageModel {
   }
 
   tokenText(tokens: readonly number[]): string {
-    return this.#model.detokenize(tokens.map(toToken), true)
+    return this.#model.detokenize(tokens, true)
   }
 
   isEndToken(token: number): boolean {
-    return this.#model.isEogToken(toToken(token))
+    return this.#model.isEndToken(token)
   }
 
   constrain(format: AnswerFormat): Promise<AnswerConstraint> {
@@ -109,13 +124,18 @@ export class LlamaLanguageModel implements LanguageModel {
 
   async reserve(prompt: Prompt, signal: AbortSignal): Promise<GenerationSeat> {
     const computing = await this.#slots.acquire((idle) => mostAlike(idle, prompt), signal)
+    this.#cancelShrinking()
+    this.#uses += 1
+    computing.sequence.usedAt = this.#uses
     let released = false
     const release = () => {
-      if (!released) this.#slots.release(computing)
+      if (released) return
       released = true
+      this.#slots.release(computing)
+      if (this.#slots.running === 0) this.#shrinkLater()
     }
     try {
-      const reusedTokens = await alignSequence(computing.sequence, prompt.tokens)
+      const reusedTokens = await alignSequence(computing, prompt.tokens)
       return {
         reusedTokens,
         generate: (options, signal) => this.#generate(computing, prompt, options, signal),
@@ -137,13 +157,25 @@ export class LlamaLanguageModel implements LanguageModel {
   }
 
   #withBeginning(tokens: Token[]): Token[] {
-    const { bos, shouldPrependBosToken } = this.#model.tokens
-    if (shouldPrependBosToken && bos !== null) tokens.unshift(bos)
+    const { bos, prependsBos } = this.#model
+    if (prependsBos && bos !== undefined) tokens.unshift(bos)
     return tokens
   }
 
   async dispose(): Promise<void> {
-    await this.#llama.dispose()
+    this.#cancelShrinking()
+    await this.#computing.between(() => this.#context.dispose())
+    await this.#embeddings.dispose()
+    await this.#model.dispose()
+    await this.#model.addon.dispose()
+  }
+
+  #shrinkLater(): void {
+    this.#cancelShrinking()
+    this.#cancelShrinking = this.#clock.after(idleMs, () => {
+      if (this.#slots.running > 0) return
+      void this.#computing.between(() => this.#context.shrink())
+    })
   }
 }
 
@@ -155,13 +187,9 @@ export class LlamaLanguageModel implements LanguageModel {
 function mostAlike(idle: readonly ComputingSequence[], prompt: Prompt): ComputingSequence | undefined {
   const rated = idle.map((computing) => ({
     computing,
-    shared: sharedLength(computing.sequence, prompt),
-    held: computing.sequence.nextTokenIndex,
+    shared: computing.sequence.sharedWith(prompt.tokens),
+    held: computing.sequence.tokens.length,
+    id: computing.sequence.id ?? Infinity,
   }))
-  return rated.sort((a, b) => b.shared - a.shared || a.held - b.held || a.computing.order - b.computing.order)[0]
-    ?.computing
-}
-
-function sharedLength(sequence: LlamaContextSequence, prompt: Prompt): number {
-  return sequence.compareContextTokens([...prompt.tokens]).firstDifferentIndex
+  return rated.sort((a, b) => b.shared - a.shared || a.held - b.held || a.id - b.id)[0]?.computing
 }

@@ -1,7 +1,7 @@
 import type { Sampling } from './language-model.ts'
+import type { Candidate } from './native/computing.ts'
 
-/** A token and its probability. Lists of candidates are sorted by it, the likeliest first. */
-export type Candidate = readonly [token: number, probability: number]
+export type { Candidate }
 
 /**
  * Draws a token as llama.cpp's samplers do: keep the likeliest topK, of those the topP share, of those the ones that

@@ -55,4 +55,20 @@ export const knownModels: KnownModels = {
     ],
     companions: smollm2Companions,
   },
+  // Its own template has tools, so that they can be tried; the sampling is what its makers recommend.
+  qwen: {
+    fileName: 'qwen2.5-0.5b-instruct-q4_k_m.gguf',
+    sha256: '74a4da8c9fdbcd15bd1f6d01d621410d31c6fc00986f5eb687824e7b93d7a9db',
+    bytes: 491_400_032,
+    sources: [
+      {
+        type: 'https',
+        label: 'Hugging Face',
+        url: 'https://huggingface.co/Qwen/Qwen2.5-0.5B-Instruct-GGUF/resolve/9217f5db79a29953eb74d5343926648285ec7e67/qwen2.5-0.5b-instruct-q4_k_m.gguf',
+      },
+    ],
+    companions: {
+      'generation_config.json': `${JSON.stringify({ temperature: 0.7, top_p: 0.8, top_k: 20, repetition_penalty: 1.1 })}\n`,
+    },
+  },
 }

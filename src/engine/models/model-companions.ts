@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 import type { SamplingDefaults } from '../llama/language-model.ts'
+import type { GgufHeader } from './gguf-header.ts'
 
 /**
  * llama.cpp's defaults with a slightly lower temperature: small models ramble at the 1 that large ones are served with.
@@ -12,7 +13,8 @@ const engineDefaults: SamplingDefaults = { temperature: 0.7, topP: 0.95, topK: 4
 export interface ModelCompanions {
   /** Used in place of the template inside the model file. */
   readonly chatTemplate: string | undefined
-  readonly samplingDefaults: SamplingDefaults
+  /** Used in place of the sampling that the model file recommends. */
+  readonly sampling: Partial<SamplingDefaults>
 }
 
 const generationConfig = z.object({
@@ -32,22 +34,48 @@ export async function readModelCompanions(modelFile: string): Promise<ModelCompa
   const chatTemplate = await readIfPresent(join(folder, 'chat_template.jinja'))
   const configPath = join(folder, 'generation_config.json')
   const config = await readIfPresent(configPath)
-  return {
-    chatTemplate,
-    samplingDefaults: config === undefined ? engineDefaults : parseSamplingDefaults(config, configPath),
-  }
+  return { chatTemplate, sampling: config === undefined ? {} : parseSampling(config, configPath) }
 }
 
-export function parseSamplingDefaults(text: string, path: string): SamplingDefaults {
+/**
+ * The sampling of requests that say nothing else: what lies beside the model file, else what the file recommends, else
+ * the engine's own.
+ */
+export function chooseSampling(given: Partial<SamplingDefaults>, header: Pick<GgufHeader, 'number'>): SamplingDefaults {
+  const recommended = generationConfig.safeParse(
+    written({
+      temperature: header.number('general.sampling.temp'),
+      top_p: header.number('general.sampling.top_p'),
+      top_k: header.number('general.sampling.top_k'),
+      min_p: header.number('general.sampling.min_p'),
+      repetition_penalty: header.number('general.sampling.penalty_repeat'),
+    }),
+  )
+  // A file whose recommendation makes no sense is served without it.
+  return { ...engineDefaults, ...(recommended.success ? toSampling(recommended.data) : {}), ...given }
+}
+
+function toSampling(config: z.infer<typeof generationConfig>): Partial<SamplingDefaults> {
+  return written({
+    temperature: config.temperature,
+    topP: config.top_p,
+    topK: config.top_k === undefined ? undefined : Math.max(0, config.top_k),
+    minP: config.min_p,
+    repetitionPenalty: config.repetition_penalty,
+  })
+}
+
+function written<Name extends string>(
+  values: Readonly<Record<Name, number | undefined>>,
+): Partial<Record<Name, number>> {
+  const known: Partial<Record<Name, number>> = {}
+  for (const name in values) if (values[name] !== undefined) known[name] = values[name]
+  return known
+}
+
+function parseSampling(text: string, path: string): Partial<SamplingDefaults> {
   try {
-    const config = generationConfig.parse(JSON.parse(text))
-    return {
-      temperature: config.temperature ?? engineDefaults.temperature,
-      topP: config.top_p ?? engineDefaults.topP,
-      topK: config.top_k === undefined ? engineDefaults.topK : Math.max(0, config.top_k),
-      minP: config.min_p ?? engineDefaults.minP,
-      repetitionPenalty: config.repetition_penalty ?? engineDefaults.repetitionPenalty,
-    }
+    return toSampling(generationConfig.parse(JSON.parse(text)))
   } catch (error) {
     const reason = error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error)
     throw new SluiceError('engine_start_failed', { reason: `${path} cannot be used: ${reason}` }, { cause: error })

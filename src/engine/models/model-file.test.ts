@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { findModelFile } from './model-file.ts'
+import { findModelFile, modelBytes } from './model-file.ts'
 
 describe('findModelFile', () => {
   let folder: string
@@ -37,5 +37,13 @@ describe('findModelFile', () => {
     await expect(findModelFile(join(folder, 'missing'))).rejects.toThrow('cannot be read')
     await put('weights.safetensors')
     await expect(findModelFile(join(folder, 'weights.safetensors'))).rejects.toThrow('is not a .gguf file')
+  })
+
+  it('counts the bytes of all parts', async () => {
+    await writeFile(join(folder, 'm-00001-of-00002.gguf'), 'one')
+    await writeFile(join(folder, 'm-00002-of-00002.gguf'), 'second')
+    await writeFile(join(folder, 'other.gguf'), 'another')
+    expect(await modelBytes(join(folder, 'm-00001-of-00002.gguf'))).toBe(9)
+    expect(await modelBytes(join(folder, 'other.gguf'))).toBe(7)
   })
 })

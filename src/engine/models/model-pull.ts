@@ -58,6 +58,8 @@ export async function pullModel(options: PullOptions): Promise<string> {
       continue
     }
     const target = join(into, file.fileName)
+    // Before the model itself: who sees that may start an engine at once.
+    await writeCompanions(into, address)
     try {
       await placeFile(cache.pathOf(sha256), target, sha256, signal)
     } catch (error) {
@@ -69,7 +71,6 @@ export async function pullModel(options: PullOptions): Promise<string> {
     }
     first ??= target
   }
-  if (into !== undefined) await writeCompanions(into, address)
   if (first === undefined) throw new SluiceError('internal_error')
   return first
 }

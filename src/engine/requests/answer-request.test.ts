@@ -2,7 +2,7 @@ import { LlamaText, SpecialTokensText } from 'node-llama-cpp'
 import { describe, expect, it } from 'vitest'
 import { decideMaxTokens } from './answer-request.ts'
 import { openingOf } from '../templates/chat-template.ts'
-import { decideContextLength } from '../llama/llama-model.ts'
+import { decideContextLength } from '../llama/context-limits.ts'
 
 describe('decideMaxTokens', () => {
   const decide = (promptTokens: number, requested?: number, fallback?: number) =>
@@ -36,7 +36,7 @@ describe('decideContextLength', () => {
 
 describe('openingOf', () => {
   it('finds a reasoning section that the template has opened', () => {
-    expect(openingOf(LlamaText('<|Assistant|>', new SpecialTokensText('<think>\n')))).toBe('<think>\n')
-    expect(openingOf(LlamaText('<think></think>\n<|Assistant|>'))).toBe('')
+    expect(openingOf(LlamaText('<|Assistant|>', new SpecialTokensText('<think>\n')), { LlamaText })).toBe('<think>\n')
+    expect(openingOf(LlamaText('<think></think>\n<|Assistant|>'), { LlamaText })).toBe('')
   })
 })

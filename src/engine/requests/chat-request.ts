@@ -25,9 +25,10 @@ const toolCall = z.strictObject({
 })
 
 // Everything that our answers contain must be accepted here, because clients send answers back as history.
+// Further fields, such as a name or earlier reasoning, have no effect, and clients are told so.
 const message = z.discriminatedUnion('role', [
-  z.strictObject({ role: z.literal(['system', 'developer', 'user']), content }),
-  z.strictObject({
+  z.object({ role: z.literal(['system', 'developer', 'user']), content }),
+  z.object({
     role: z.literal('assistant'),
     content: content.nullish(),
     tool_calls: z.array(toolCall).nullish(),
@@ -36,7 +37,7 @@ const message = z.discriminatedUnion('role', [
     function_call: z.null().optional(),
     annotations: z.array(z.unknown()).max(0).nullish(),
   }),
-  z.strictObject({ role: z.literal('tool'), content, tool_call_id: z.string().min(1), name: z.string().nullish() }),
+  z.object({ role: z.literal('tool'), content, tool_call_id: z.string().min(1), name: z.string().nullish() }),
 ])
 export const messagesField = z.array(message).min(1)
 

@@ -1,9 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type LlamaModel, LlamaText, SpecialToken, SpecialTokensText, getLlama } from 'node-llama-cpp'
+import { LlamaText, type LlamaModel, SpecialToken, SpecialTokensText, getLlama } from 'node-llama-cpp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LoadedModel } from '../llama/native/loaded-model.ts'
 import { PromptTokenizer } from './prompt-tokens.ts'
+import { loadModelFile } from '../test-support/loaded-model.fixture.ts'
 import { writeTinyModel } from '../models/tiny-model.ts'
 
 const { signal } = new AbortController()
@@ -11,7 +13,8 @@ const tooLong = expect.objectContaining({ code: 'context_length_exceeded' })
 
 describe('PromptTokenizer', () => {
   let folder: string
-  let model: LlamaModel
+  let library: LlamaModel
+  let model: LoadedModel
   let tokenizer: PromptTokenizer
 
   beforeAll(async () => {
@@ -19,11 +22,13 @@ describe('PromptTokenizer', () => {
     const modelPath = join(folder, 'tiny.gguf')
     await writeTinyModel(modelPath)
     const llama = await getLlama({ gpu: false, build: 'never', skipDownload: true, progressLogs: false })
-    model = await llama.loadModel({ modelPath, gpuLayers: 0 })
+    library = await llama.loadModel({ modelPath, gpuLayers: 0 })
+    model = await loadModelFile(modelPath)
     tokenizer = new PromptTokenizer(model)
   }, 60_000)
   afterAll(async () => {
-    await model.llama.dispose()
+    await model.dispose()
+    await library.llama.dispose()
     await rm(folder, { recursive: true })
   })
 
@@ -38,12 +43,12 @@ describe('PromptTokenizer', () => {
     ['broken and joined characters', LlamaText(['\ud83d', '👩‍👩‍👧 é 中', markup('\udc00')])],
     ['many', LlamaText(Array.from({ length: 3000 }, (_, n) => (n % 2 ? markup('<|im_end|>\n') : `the ${n}`)))],
   ])('makes the same tokens as the library of %s', async (_, text) => {
-    expect(await tokenizer.templated(text, 1_000_000, signal)).toEqual(text.tokenize(model.tokenizer))
+    expect(await tokenizer.templated(text, 1_000_000, signal)).toEqual(text.tokenize(library.tokenizer))
   })
 
   it('refuses what is too long as soon as that is known, not after all of it', async () => {
     const counted: number[] = []
-    const counting = Object.assign(Object.create(model) as LlamaModel, {
+    const counting = Object.assign(Object.create(model) as LoadedModel, {
       tokenize: (text: string) => {
         counted.push(text.length)
         return model.tokenize(text)

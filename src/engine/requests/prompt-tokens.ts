@@ -1,6 +1,8 @@
-import type { LlamaModel, LlamaText, Token } from 'node-llama-cpp'
+import type { LlamaText } from 'node-llama-cpp'
 import { SluiceError } from '../../foundation/errors.ts'
 import { nextTurn } from '../llama/loop-turn.ts'
+import type { LoadedModel, Token } from '../llama/native/loaded-model.ts'
+import { libraryTokenizer } from '../templates/library-tokenizer.ts'
 
 /**
  * No vocabulary has longer tokens, so a text with more characters per token than this can be refused without tokenizing
@@ -21,9 +23,9 @@ const estimateSlack = 1.25
  * can fit.
  */
 export class PromptTokenizer {
-  readonly #model: LlamaModel
+  readonly #model: LoadedModel
 
-  constructor(model: LlamaModel) {
+  constructor(model: LoadedModel) {
     this.#model = model
   }
 
@@ -41,7 +43,7 @@ export class PromptTokenizer {
 
   /** For the output of a template: the same as `LlamaText.tokenize`, but over several turns of the event loop. */
   async templated({ values }: LlamaText, most: number, signal: AbortSignal): Promise<Token[]> {
-    const { tokenizer } = this.#model
+    const tokenizer = libraryTokenizer(this.#model)
     const tokens: Token[] = []
     let plain = ''
     let work = 0
@@ -57,7 +59,7 @@ export class PromptTokenizer {
       if (plain === '') return
       const text = plain
       await this.#refuseTooLong(text, most, signal)
-      await add(text.length, () => tokenizer(text, false, 'trimLeadingSpace'))
+      await add(text.length, () => this.#model.tokenizeContinuation(text))
       plain = ''
     }
     for (const value of values) {

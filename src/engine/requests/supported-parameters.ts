@@ -1,4 +1,10 @@
 import { SluiceError } from '../../foundation/errors.ts'
+import { requestLimits } from '../http/request-limits.ts'
+
+type Body = Readonly<Record<string, unknown>>
+
+/** More than this many are not listed. */
+const mostIgnored = 32
 
 /** Whether the value of an unsupported parameter has no effect, so that it can be accepted. */
 type AsksForNothing = (value: unknown) => boolean
@@ -31,13 +37,11 @@ const common: Record<string, Unsupported> = {
   skip_special_tokens: { reason: 'special tokens are never part of an answer', neutral: is(true) },
   spaces_between_special_tokens: { reason: 'special tokens are never part of an answer', neutral: is(true) },
   truncate_prompt_tokens: { reason: 'a prompt is taken whole or refused', neutral: is(-1) },
-  store: { reason: 'nothing is kept', neutral: is(false) },
-  service_tier: { reason: 'there is one tier here', neutral: is('auto', 'default') },
-  priority: { reason: 'requests are served in the order they come', neutral: is(0) },
 }
 
 const chat: Record<string, Unsupported> = {
   ...common,
+  prompt: { reason: 'plain texts are for /v1/completions', neutral: is() },
   functions: { reason: noFunctions, neutral: isEmpty },
   function_call: { reason: noFunctions, neutral: is('none', 'auto') },
   modalities: { reason: 'this engine answers in text', neutral: isTextOnly },
@@ -45,11 +49,13 @@ const chat: Record<string, Unsupported> = {
   echo: { reason: 'the prompt is not repeated', neutral: is(false) },
   add_generation_prompt: { reason: wholeTurn, neutral: is(true) },
   continue_final_message: { reason: wholeTurn, neutral: is(false) },
+  web_search_options: { reason: 'this engine answers out of the model alone', neutral: is() },
   chat_template_kwargs: { reason: 'the chat template takes nothing from requests', neutral: isEmpty },
 }
 
 const completion: Record<string, Unsupported> = {
   ...common,
+  messages: { reason: 'conversations are for /v1/chat/completions', neutral: is() },
   suffix: { reason: 'this engine only continues a text', neutral: is('') },
 }
 
@@ -87,15 +93,53 @@ const unsupported: Record<RequestKind, Readonly<Record<string, Unsupported>>> = 
   detokenize: {},
 }
 
-/** Refuses every parameter that the engine would not honour, by name: none is silently ignored. */
-export function refuseUnsupported(kind: RequestKind, body: Readonly<Record<string, unknown>>): void {
+/** Values of parameters that nobody has to be told about: they ask for what happens anyway. */
+const asks: Readonly<Record<string, AsksForNothing>> = {
+  store: is(false),
+  service_tier: is('auto', 'default'),
+  priority: is(0),
+}
+
+/** Refuses every parameter by name that would make another answer and is not honoured. */
+export function refuseUnsupported(kind: RequestKind, body: Body): void {
   for (const [param, value] of Object.entries(body)) {
-    // Clients send null for "not set".
-    if (value === null || value === undefined || supported[kind].has(param)) continue
     const known = Object.hasOwn(unsupported[kind], param) ? unsupported[kind][param] : undefined
-    if (known?.neutral(value)) continue
-    throw new SluiceError('unsupported_parameter', { param, reason: known?.reason ?? 'this engine does not know it' })
+    if (!known || !isSet(value) || known.neutral(value)) continue
+    throw new SluiceError('unsupported_parameter', { param, reason: known.reason })
   }
+}
+
+/** The parameters of a request that have no effect: nobody here knows them, and the answer is the same without. */
+export function ignoredParameters(kind: RequestKind, body: Body): readonly string[] {
+  const ignored = Object.entries(body).flatMap(([param, value]) => {
+    if (!isSet(value) || supported[kind].has(param) || Object.hasOwn(unsupported[kind], param)) return []
+    return Object.hasOwn(asks, param) && asks[param]?.(value) ? [] : [param]
+  })
+  return kind === 'chat' ? [...ignored, ...ignoredOfMessages(body['messages'])] : ignored
+}
+
+const messageFields: ReadonlySet<string> = new Set(
+  names('role content tool_calls tool_call_id refusal audio function_call annotations'),
+)
+
+function ignoredOfMessages(messages: unknown): readonly string[] {
+  // Longer lists are refused by those who read them.
+  if (!Array.isArray(messages) || messages.length > requestLimits.messages) return []
+  const found = new Set<string>()
+  for (const message of messages) {
+    if (typeof message !== 'object' || message === null) continue
+    for (const [name, value] of Object.entries(message)) {
+      const ofTool = name === 'name' && Reflect.get(message, 'role') === 'tool'
+      if (isSet(value) && !ofTool && !messageFields.has(name)) found.add(`messages.${name}`)
+    }
+    if (found.size > mostIgnored) break
+  }
+  return [...found]
+}
+
+/** Clients send null for "not set". */
+function isSet(value: unknown): boolean {
+  return value !== null && value !== undefined
 }
 
 function isTextOnly(value: unknown): boolean {

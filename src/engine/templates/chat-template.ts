@@ -1,11 +1,4 @@
-import {
-  type ChatHistoryItem,
-  type ChatModelFunctions,
-  type ChatWrapper,
-  type LlamaModel,
-  LlamaText,
-  resolveChatWrapper,
-} from 'node-llama-cpp'
+import type { ChatHistoryItem, ChatModelFunctions, ChatWrapper, LlamaText } from 'node-llama-cpp'
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { toChatHistory } from '../requests/chat-history.ts'
@@ -13,6 +6,9 @@ import { JinjaTemplate, shortHistory } from './jinja-template.ts'
 import { gbnfSchema, toGbnfSchema } from '../grammar/json-schema.ts'
 import type { ChatMessage, Prompt, ToolSyntax } from '../llama/language-model.ts'
 import { nextTurn } from '../llama/loop-turn.ts'
+import type { LoadedModel } from '../llama/native/loaded-model.ts'
+import { libraryTokenizer } from './library-tokenizer.ts'
+import { type TemplateLibrary, knownWrapper } from './template-library.ts'
 import { PromptTokenizer, longestTokenCharacters, tooLong } from '../requests/prompt-tokens.ts'
 import { SchemaBudget } from '../grammar/schema-budget.ts'
 import type { ToolDefinition } from '../requests/tool-definitions.ts'
@@ -29,11 +25,17 @@ export interface ChatTemplate {
 }
 
 /** The given template, else the one inside the model file, else what the library knows for this kind of model. */
-export function createChatTemplate(model: LlamaModel, given: string | undefined, log: Logger): ChatTemplate {
-  const template = given ?? model.fileInfo.metadata.tokenizer?.chat_template
+export async function createChatTemplate(
+  model: LoadedModel,
+  file: string,
+  given: string | undefined,
+  library: TemplateLibrary,
+  log: Logger,
+): Promise<ChatTemplate> {
+  const template = given ?? model.header.text('tokenizer.chat_template')
   if (template === undefined) return { render: refuseWithoutTemplate }
-  const wrapper = wrapTemplate(model, template, given !== undefined, log)
-  const toolSyntax = toolSyntaxOf(wrapper)
+  const wrapper = await wrapTemplate({ model, file, template, given: given !== undefined, library, log })
+  const toolSyntax = toolSyntaxOf(wrapper, library)
   const leastTokens = leastTokensPerTurn(wrapper, model)
   return {
     render: async (messages, tools, most, signal) => {
@@ -45,7 +47,7 @@ export function createChatTemplate(model: LlamaModel, given: string | undefined,
       await turn()
       const state = await stateOf(wrapper, history, functions, signal)
       await turn()
-      const prompt = await toPrompt(state, model, most, signal)
+      const prompt = await toPrompt(state, model, library, most, signal)
       return tools.length > 0 ? { ...prompt, toolSyntax } : prompt
     },
   }
@@ -56,23 +58,31 @@ type ContextState = ReturnType<ChatWrapper['generateContextState']>
 
 const longestOpening = 64
 
-function wrapTemplate(model: LlamaModel, template: string, given: boolean, log: Logger): Wrapper {
+async function wrapTemplate(parts: {
+  readonly model: LoadedModel
+  readonly file: string
+  readonly template: string
+  readonly given: boolean
+  readonly library: TemplateLibrary
+  readonly log: Logger
+}): Promise<Wrapper> {
+  const { model, file, template, given, library, log } = parts
   try {
-    return new JinjaTemplate(template, model.tokenizer)
+    return new JinjaTemplate(template, libraryTokenizer(model), library)
   } catch (error) {
     if (given) {
       throw new SluiceError('engine_start_failed', {
         reason: `chat_template.jinja cannot be used: ${errorMessage(error)}`,
       })
     }
-    const wrapper = resolveChatWrapper(model)
+    const wrapper = await knownWrapper(file, model)
     log.warn({ err: error, wrapper: wrapper.wrapperName }, "the model's own chat template cannot be used")
     return wrapper
   }
 }
 
 /** How the template writes tool calls; undefined if it does not support them. */
-function toolSyntaxOf(wrapper: Wrapper): ToolSyntax | undefined {
+function toolSyntaxOf(wrapper: Wrapper, { LlamaText }: TemplateLibrary): ToolSyntax | undefined {
   if (!(wrapper instanceof JinjaTemplate) || !wrapper.wrapper.usingJinjaFunctionCallTemplate) return undefined
   const { call, parallelism } = wrapper.wrapper.settings.functions
   return {
@@ -93,14 +103,14 @@ function refuseHopeless(messages: readonly ChatMessage[], most: number, leastTok
  * A lower bound on the tokens of a turn: half of what a turn of one letter takes in this template on average. The
  * markup is there however short a turn is.
  */
-function leastTokensPerTurn(wrapper: Wrapper, model: LlamaModel): number {
+function leastTokensPerTurn(wrapper: Wrapper, model: LoadedModel): number {
   const plain = wrapper instanceof JinjaTemplate ? wrapper.wrapper : wrapper
   const pair: ChatHistoryItem[] = [
     { type: 'user', text: 'x' },
     { type: 'model', response: ['x'] },
   ]
   const tokensOf = (chatHistory: ChatHistoryItem[]) =>
-    plain.generateContextState({ chatHistory }).contextText.tokenize(model.tokenizer).length
+    plain.generateContextState({ chatHistory }).contextText.tokenize(libraryTokenizer(model)).length
   try {
     const perTurn = (tokensOf([...pair, ...pair, ...pair]) - tokensOf(pair)) / 4
     return Math.max(1, Math.floor(perTurn / 2))
@@ -109,24 +119,31 @@ function leastTokensPerTurn(wrapper: Wrapper, model: LlamaModel): number {
   }
 }
 
-async function toPrompt(state: ContextState, model: LlamaModel, most: number, signal: AbortSignal): Promise<Prompt> {
+async function toPrompt(
+  state: ContextState,
+  model: LoadedModel,
+  library: TemplateLibrary,
+  most: number,
+  signal: AbortSignal,
+): Promise<Prompt> {
   const endings = state.stopGenerationTriggers.flatMap((trigger) => {
-    const tokens = trigger.tokenize(model.tokenizer)
+    const tokens = trigger.tokenize(libraryTokenizer(model))
     // A trigger that begins with an end token needs no watching, since the model stops there by itself.
-    if (tokens[0] === undefined || model.isEogToken(tokens[0])) return []
+    if (tokens[0] === undefined || model.isEndToken(tokens[0])) return []
     const text = model.detokenize(tokens)
     return text.trim() === '' ? [] : [text]
   })
   const tokens = await new PromptTokenizer(model).templated(state.contextText, most, signal)
-  if (model.tokens.shouldPrependBosToken && model.tokens.bos !== null && tokens[0] !== model.tokens.bos) {
-    tokens.unshift(model.tokens.bos)
-  }
-  return { tokens, opening: openingOf(state.contextText), endings }
+  if (model.prependsBos && model.bos !== undefined && tokens[0] !== model.bos) tokens.unshift(model.bos)
+  return { tokens, opening: openingOf(state.contextText, library), endings }
 }
 
 /** The beginning of a reasoning section if the template has opened it: clients must see it begin. */
-export function openingOf({ values }: Pick<LlamaText, 'values'>): string {
-  const end = LlamaText(values.slice(-2)).toString().slice(-longestOpening)
+export function openingOf(
+  { values }: Pick<LlamaText, 'values'>,
+  { LlamaText: join }: Pick<TemplateLibrary, 'LlamaText'>,
+): string {
+  const end = join(values.slice(-2)).toString().slice(-longestOpening)
   return /<think>\s*$/.exec(end)?.[0] ?? ''
 }
 

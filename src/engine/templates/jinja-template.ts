@@ -1,10 +1,11 @@
-import {
-  type ChatWrapperGenerateContextStateOptions,
-  type ChatWrapperGeneratedContextState,
+import type {
+  ChatWrapperGenerateContextStateOptions,
+  ChatWrapperGeneratedContextState,
   JinjaTemplateChatWrapper,
-  type Tokenizer,
+  Tokenizer,
 } from 'node-llama-cpp'
 import { nextTurn } from '../llama/loop-turn.ts'
+import type { TemplateLibrary } from './template-library.ts'
 
 /** Rendering a history of up to this many turns takes a few milliseconds. */
 export const shortHistory = 64
@@ -20,14 +21,16 @@ export class JinjaTemplate {
   readonly #parameters: Record<string, unknown> = {}
   readonly #opensTurns: boolean
 
-  constructor(template: string, tokenizer: Tokenizer) {
-    this.wrapper = new JinjaTemplateChatWrapper({
+  constructor(template: string, tokenizer: Tokenizer, { JinjaTemplateChatWrapper: Wrapper }: TemplateLibrary) {
+    this.wrapper = new Wrapper({
       template,
       tokenizer,
       // The messages stay as the client sent them: two user messages in a row remain two.
       joinAdjacentMessagesOfTheSameType: false,
       trimLeadingWhitespaceInResponses: false,
       additionalRenderParameters: this.#parameters,
+      // To learn how tools are called, the library renders a dozen conversations. Most small models know no tools.
+      functionCallMessageTemplate: template.includes('tool') ? 'auto' : 'noJinja',
     })
     const question = { chatHistory: [{ type: 'user', text: 'Hi' } as const] }
     const closed = this.wrapper.generateContextState(question).contextText.toString()

@@ -1,5 +1,5 @@
 import { SluiceError } from '../../foundation/errors.ts'
-import type { CatalogModel, ModelCatalog } from '../../traffic/model-catalog.ts'
+import type { ListedModel, ModelCatalog, NamedModel } from '../../traffic/model-catalog.ts'
 
 /** What a request's key allows. */
 export interface Grant {
@@ -24,23 +24,36 @@ export class GrantedModels {
     this.#grant = grant
   }
 
-  list(): readonly CatalogModel[] {
+  /** The names that may be used; with a Model go its other names. */
+  list(): readonly ListedModel[] {
     const { models } = this.#grant
     const all = this.#catalog.list()
-    return models ? all.filter(({ name }) => models.has(name)) : all
+    return models ? all.filter(({ id, model }) => models.has(id) || models.has(model.name)) : all
+  }
+
+  /** The names of Models, without those under which they are served, too. */
+  ownNames(): readonly string[] {
+    return this.list().flatMap(({ id, kind }) => (kind === 'model' ? [id] : []))
   }
 
   /**
    * A model that the key does not allow is refused whether it exists or not, so that a key reveals only its own models.
    */
-  find(name: string): CatalogModel {
+  find(name: string): NamedModel {
     const { models } = this.#grant
-    if (models && !models.has(name))
+    const found = this.#catalog.find(name)
+    if (models && !models.has(name) && !(found && models.has(found.model.name)))
       throw new SluiceError('model_not_allowed', { what: `the model ${shortened(name)}` })
-    const model = this.#catalog.get(name)
-    if (!model && !this.#catalog.synced) throw notSeenYet('Models')
-    if (!model) throw new SluiceError('model_not_found', { model: shortened(name) })
-    return model
+    if (!found && !this.#catalog.synced) throw notSeenYet('Models')
+    if (!found) throw new SluiceError('model_not_found', { model: shortened(name) })
+    return found
+  }
+
+  /** As it is listed. */
+  listed(name: string): ListedModel {
+    const { model, engineName } = this.find(name)
+    const kind = name === model.name ? 'model' : name === engineName ? 'adapter' : 'alias'
+    return { id: name, model, engineName, kind }
   }
 
   /** For routes that tell about all models. */
@@ -50,7 +63,7 @@ export class GrantedModels {
 
   /** The error for a request that names no model: `how` it can name one, and which there are. */
   required(how: string): SluiceError {
-    const names = this.list().map(({ name }) => name)
+    const names = this.ownNames()
     const shown = names.slice(0, mostNamed).join(', ') + (names.length > mostNamed ? ', …' : '')
     return new SluiceError('model_required', { how, models: shown || 'none yet' })
   }

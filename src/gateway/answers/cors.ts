@@ -1,11 +1,15 @@
 import type { Answer, HeaderPairs } from '../../relay/exchange.ts'
 import { headerField, type HeaderList } from '../../relay/http/header-list.ts'
+import { ignoredParametersName } from './ignored-parameters.ts'
 
 const headerNames = /^[A-Za-z0-9-]{1,64}(?: ?, ?[A-Za-z0-9-]{1,64}){0,63}$/
 
 /** Pages of any origin may use this API: it has no cookies, and a page has to send a key on purpose. */
 export const allowOrigin = headerField('access-control-allow-origin', '*')
-export const exposeHeaders = headerField('access-control-expose-headers', 'x-request-id, retry-after, x-should-retry')
+export const exposeHeaders = headerField(
+  'access-control-expose-headers',
+  `x-request-id, retry-after, x-should-retry, ${ignoredParametersName}`,
+)
 
 export const corsHeaders: HeaderPairs = [allowOrigin, exposeHeaders].map(({ name, value }) => [name, value])
 

@@ -1,5 +1,6 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import type { RequestHead } from '../../relay/exchange.ts'
+import type { NamedModel } from '../../traffic/model-catalog.ts'
 import type { GrantedModels } from '../access/granted-models.ts'
 import type { InferenceRoute } from '../routes.ts'
 import { FormScanner, formBoundary } from './form-scanner.ts'
@@ -7,7 +8,10 @@ import { type BodySource, type Fail, type JsonAsked, readJsonBody, readLooseMode
 
 /** What a request asks for, as far as routing needs it. */
 export interface Asked {
+  /** The Model's own name. */
   readonly model: string
+  /** The name that its engine knows, for a body that says another one. */
+  readonly renamed?: string | undefined
   readonly streamed: boolean
   /** A JSON body that was read whole, or enough of its beginning. It may still be invalid. */
   readonly body?: Buffer | undefined
@@ -48,7 +52,7 @@ export function readPassThrough(source: AskedSource, goOn: GoOn, fail: Fail): vo
   const { exchange, models } = source
   const { head } = exchange
   const choose = (model: unknown): void => {
-    const name = typeof model === 'string' && model !== '' ? models.find(model).name : onlyModel(models)
+    const name = typeof model === 'string' && model !== '' ? models.find(model).model.name : onlyModel(models)
     goOn({ model: name, streamed: false })
   }
   const named = head.headers.get('x-sluice-model') ?? new URLSearchParams(head.query).get('model')
@@ -60,27 +64,36 @@ export function readPassThrough(source: AskedSource, goOn: GoOn, fail: Fail): vo
 }
 
 function onlyModel(models: GrantedModels): string {
-  const [only, ...others] = models.list()
-  if (only && others.length === 0) return only.name
+  const [only, ...others] = models.ownNames()
+  if (only !== undefined && others.length === 0) return only
   throw models.required('the header "x-sluice-model", the query "model" or the JSON field "model"')
 }
 
 function chosenIn({ model, streamed, body, check }: JsonAsked, models: GrantedModels): Asked {
-  return { model: chosen(model, models), streamed, body, check }
+  const { model: found, engineName } = chosen(model, models)
+  return { model: found.name, renamed: engineName === model ? undefined : engineName, streamed, body, check }
 }
 
 function readForm({ exchange, models, share }: AskedSource, boundary: string, goOn: GoOn, fail: Fail): void {
   const form = new FormScanner(boundary)
   const finish = () => {
     form.finish()
-    goOn({ model: chosen(form.model, models), streamed: form.streamed })
+    const { model, engineName } = chosen(form.model, models)
+    if (engineName !== form.model) throw aliasInForm(engineName)
+    goOn({ model: model.name, streamed: form.streamed })
   }
   share.readUntil(exchange, (piece) => form.push(piece), finish, fail)
 }
 
-function chosen(model: unknown, models: GrantedModels): string {
+function chosen(model: unknown, models: GrantedModels): NamedModel {
   if (typeof model !== 'string' || model === '') throw models.required('the field "model"')
-  return models.find(model).name
+  return models.find(model)
+}
+
+/** A form is sent on while it arrives, so nothing in it can be changed. */
+function aliasInForm(model: string): SluiceError {
+  const reason = `In a form, the field model must have the Model's own name, which is ${model}.`
+  return new SluiceError('invalid_request', { reason, param: 'model' })
 }
 
 /** Whether this is a JSON content type; almost all clients write it in the same way, which is checked first. */

@@ -66,6 +66,15 @@ function readLarge({ exchange, share, work }: BodySource, goOn: (asked: JsonAske
   share.readWhole(exchange, scan, finish, giveUp)
 }
 
+/** A body that was read whole, with another name of its model. */
+export async function renameModel(exchange: Exchange, work: TurnWork, name: string): Promise<readonly Buffer[]> {
+  const body = exchange.joinedBody()
+  const { modelRange } = await scan([body], work, false)
+  if (!modelRange) throw new SluiceError('invalid_json', { reason: 'its model cannot be read' })
+  const { start, end } = modelRange
+  return [body.subarray(0, start), Buffer.from(JSON.stringify(name)), body.subarray(end)]
+}
+
 /** Reads a whole body of any content and finds the model it names, if any. */
 export function readLooseModel(source: BodySource, goOn: (model: unknown) => void, fail: Fail): void {
   const { exchange, share, work } = source

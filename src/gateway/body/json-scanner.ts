@@ -38,6 +38,12 @@ const object = 2
 const quote = 34
 const backslash = 92
 
+/** Bytes of a body, the last one excluded. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
 /**
  * Reads a JSON object as it arrives, in pieces of any size, and keeps only its own `model` and `stream`, the last of
  * each, as `JSON.parse` would. Work is linear in the bytes and memory is constant. Throws at the first byte that cannot
@@ -62,6 +68,8 @@ export class JsonScanner {
   #captured: CapturedText | undefined
   #model: string | undefined
   #streamed = false
+  #modelAt = 0
+  #modelRange: ByteRange | undefined
 
   constructor(options: { readonly checksTexts: boolean }) {
     this.#checksTexts = options.checksTexts
@@ -70,6 +78,11 @@ export class JsonScanner {
   /** `undefined` if there was none so far, or it is no string. */
   get model(): string | undefined {
     return this.#model
+  }
+
+  /** Where the model's name is in the body, with its quotes. */
+  get modelRange(): ByteRange | undefined {
+    return this.#model === undefined ? undefined : this.#modelRange
   }
 
   get streamed(): boolean {
@@ -180,7 +193,10 @@ export class JsonScanner {
       case quote:
         this.#isName = false
         this.#place = place.text
-        if (member === 'model') this.#capture(this.#modelText)
+        if (member === 'model') {
+          this.#capture(this.#modelText)
+          this.#modelAt = this.#passedBytes + at
+        }
         return
       case 123:
         return this.#open(object)
@@ -239,7 +255,7 @@ export class JsonScanner {
     this.#captured?.add(piece, start, at)
     if (at === piece.length) return at
     const byte = piece[at] ?? 0
-    if (byte === quote) this.#endText()
+    if (byte === quote) this.#endText(this.#passedBytes + at + 1)
     else if (byte === backslash) this.#beginEscape()
     else throw this.#unexpected(at)
     return at + 1
@@ -261,14 +277,17 @@ export class JsonScanner {
     return nextBackslash < 0 ? before : at + nextBackslash
   }
 
-  #endText(): void {
+  #endText(end: number): void {
     const captured = this.#captured
     this.#captured = undefined
     if (this.#isName) {
       if (captured) this.#member = captured.oneOf(wantedNames)
       this.#place = place.colon
     } else {
-      if (captured) this.#model = captured.decoded()
+      if (captured) {
+        this.#model = captured.decoded()
+        this.#modelRange = { start: this.#modelAt, end }
+      }
       this.#place = place.next
     }
   }

@@ -1,9 +1,16 @@
 import { SluiceError } from '../../foundation/errors.ts'
-import type { ResponseHead, ResponseStream } from '../../relay/exchange.ts'
+import type { HeaderPairs, ResponseHead, ResponseStream } from '../../relay/exchange.ts'
 import { errorEvent, errorType, type OpenAiError } from '../answers/openai-errors.ts'
+import type { AnswerBody } from './answer-body.ts'
 
 const longestAnswerBytes = 1024 * 1024
 export const doneEvent = 'data: [DONE]\n\n'
+
+export const eventStreamHeaders: HeaderPairs = [
+  ['content-type', 'text/event-stream; charset=utf-8'],
+  ['cache-control', 'no-cache'],
+  ['x-accel-buffering', 'no'],
+]
 
 export function isEventStream(head: ResponseHead): boolean {
   return /^text\/event-stream\s*(?:;|$)/i.test(head.headers.get('content-type') ?? '')
@@ -13,7 +20,7 @@ export function isEventStream(head: ResponseHead): boolean {
  * Passes a model's answer into an event stream that began while the model woke. Events go on unchanged; any other
  * answer (mostly an error) becomes one event, because its status can no longer be sent.
  */
-export class EventStreamBody implements ResponseStream {
+export class EventStreamBody implements AnswerBody {
   readonly #stream: ResponseStream
   readonly #model: string
   #other: ResponseHead | undefined
@@ -25,15 +32,14 @@ export class EventStreamBody implements ResponseStream {
     this.#model = model
   }
 
-  /** Called before the first byte of the body. */
   begin(head: ResponseHead): void {
     this.#other = head.status < 300 && isEventStream(head) ? undefined : head
   }
 
-  /** The answer broke off: drop what was collected of it. */
-  abandon(): void {
+  abandon(error: OpenAiError): string {
     this.#other = undefined
     this.#pieces = []
+    return brokenOffEvent(error)
   }
 
   async write(chunk: Buffer | string): Promise<void> {
@@ -68,6 +74,11 @@ export class EventStreamBody implements ResponseStream {
     })
     return { error: { message, type: errorType(head.status), code, param: null } }
   }
+}
+
+/** Starts with an empty line, because the answer may have broken off within a line. */
+export function brokenOffEvent(error: OpenAiError): string {
+  return `\n\n${errorEvent(error)}`
 }
 
 function parsed(text: string): unknown {

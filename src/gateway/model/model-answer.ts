@@ -2,10 +2,12 @@ import { SluiceError } from '../../foundation/errors.ts'
 import type { ForwardOptions, ForwardResult, HeaderChanges, ResponseHead } from '../../relay/exchange.ts'
 import type { HeaderField } from '../../relay/http/header-field.ts'
 import type { Seat } from '../../traffic/endpoint-pool.ts'
-import { errorEvent, openAiError } from '../answers/openai-errors.ts'
+import { openAiError, type OpenAiError } from '../answers/openai-errors.ts'
 import type { RequestRecord } from '../request-log/request-record.ts'
+import type { AnswerBody } from './answer-body.ts'
 import { engineKeyField } from './engine-key-field.ts'
-import { type EventStreamBody, isEventStream } from './event-stream-body.ts'
+import { countEvents } from '../usage/stream-events.ts'
+import { brokenOffEvent, isEventStream } from './event-stream-body.ts'
 import { UsageTail } from './usage-tail.ts'
 
 /** A request as it is sent to a model's server. */
@@ -13,6 +15,8 @@ export interface SentRequest {
   readonly model: string
   /** The path and query at the model's server. */
   readonly target: string
+  /** Instead of the client's body. */
+  readonly sentBody?: readonly Buffer[] | undefined
   /** Fields set and removed on the way, besides the engine's own key. */
   readonly headers: HeaderChanges
   /** Whether answers report token usage. */
@@ -24,18 +28,21 @@ export class ModelAnswer implements ForwardOptions {
   readonly target: string
   readonly requestHeaders: HeaderChanges
   readonly responseHeaders: readonly HeaderField[]
-  readonly into: EventStreamBody | undefined
+  readonly into: AnswerBody | undefined
+  readonly body: readonly Buffer[] | undefined
   readonly #request: SentRequest
   readonly #record: RequestRecord
   readonly #seat: Seat
   #tail: UsageTail | undefined
+  #streams = false
 
-  /** `into`: the response that began while the model woke, where the body goes. */
-  constructor(request: SentRequest, record: RequestRecord, seat: Seat, into: EventStreamBody | undefined) {
+  /** `into`: where the answer goes if it cannot go to the client as it is. */
+  constructor(request: SentRequest, record: RequestRecord, seat: Seat, into: AnswerBody | undefined) {
     this.target = request.target
     this.requestHeaders = seat.key === undefined ? request.headers : withKey(request.headers, seat.key)
     this.responseHeaders = record.fields
     this.into = into
+    this.body = request.sentBody
     this.#request = request
     this.#record = record
     this.#seat = seat
@@ -45,23 +52,32 @@ export class ModelAnswer implements ForwardOptions {
     this.#record.status = head.status
     this.#record.firstByteMs = this.#record.elapsedMs(firstByteAt)
     this.#seat.answered()
-    if (this.#request.reportsUsage && mayTellUsage(head)) this.#tail = new UsageTail()
+    if (this.#request.reportsUsage && mayTellUsage(head)) {
+      this.#tail = new UsageTail()
+      this.#streams = isEventStream(head)
+    }
     this.into?.begin(head)
   }
 
   onResponsePiece(piece: Buffer): void {
     this.#record.bytes += piece.length
     this.#tail?.push(piece)
+    if (this.#streams) this.#record.events += countEvents(piece)
   }
 
   onBrokenOff(head: ResponseHead, error: Error): string | undefined {
-    this.into?.abandon()
-    return this.into || isEventStream(head) ? brokenOffEvent(this.#request.model, error) : undefined
+    const reported = brokenOffError(this.#request.model, error)
+    return this.into ? this.into.abandon(reported) : isEventStream(head) ? brokenOffEvent(reported) : undefined
   }
 
   finish(result: ForwardResult): void {
     this.#record.bytes = result.responseBytes
     this.#record.complete = result.complete
+    this.readUsage()
+  }
+
+  /** Also of an answer that is not delivered to its end: some engines report with every event. */
+  readUsage(): void {
     this.#record.usage = this.#tail?.read()
   }
 }
@@ -75,8 +91,7 @@ function mayTellUsage({ status, headers }: ResponseHead): boolean {
   return status === 200 && headers.get('content-encoding') === undefined
 }
 
-/** Starts with an empty line, because the answer may have broken off within a line. */
-function brokenOffEvent(model: string, error: Error): string {
+function brokenOffError(model: string, error: Error): OpenAiError {
   const cause = error instanceof SluiceError && error.code === 'stopping' ? error : undefined
-  return `\n\n${errorEvent(openAiError(cause ?? new SluiceError('upstream_broke_off', { model })))}`
+  return openAiError(cause ?? new SluiceError('upstream_broke_off', { model }))
 }

@@ -9,8 +9,11 @@ import type { Asked } from '../body/asked-model.ts'
 import { parseJson } from '../body/json-body.ts'
 import type { GatewayMetrics } from '../gateway-metrics.ts'
 import type { GatewaySettings } from '../gateway-settings.ts'
+import { ResponsesBody, responsesErrorEvent } from '../responses/responses-body.ts'
+import type { ResponsesTranslation } from '../responses/responses-translation.ts'
 import type { RequestRecord } from '../request-log/request-record.ts'
 import { isClientGone } from './client-gone.ts'
+import type { AnswerBody } from './answer-body.ts'
 import { doneEvent, EventStreamBody } from './event-stream-body.ts'
 import { ModelAnswer, type SentRequest } from './model-answer.ts'
 import { wakeComment, WakeFeedback } from './wake-feedback.ts'
@@ -25,6 +28,12 @@ export interface ModelRequestTools {
   readonly wakeObstacle?: (() => string | undefined) | undefined
 }
 
+/** What is asked of a model, and how it is sent. */
+export interface ModelRequestFacts extends Asked, SentRequest {
+  /** Set if a response was asked for and the model's engine has none: it is sent as a chat completion. */
+  readonly translation?: ResponsesTranslation | undefined
+}
+
 /**
  * One request to a model: takes a seat, waking the model if needed, forwards the request, and tries another endpoint if
  * one fails. If the model is awake, nothing waits and no promise is made.
@@ -32,7 +41,7 @@ export interface ModelRequestTools {
 export class ModelRequest implements ForwardEnd, ReserveHint {
   readonly #tools: ModelRequestTools
   readonly #exchange: Exchange
-  readonly #request: Asked & SentRequest
+  readonly #request: ModelRequestFacts
   readonly #record: RequestRecord
   readonly #done: Done
   readonly #begunAt: number
@@ -45,7 +54,7 @@ export class ModelRequest implements ForwardEnd, ReserveHint {
   constructor(
     tools: ModelRequestTools,
     exchange: Exchange,
-    request: Asked & SentRequest,
+    request: ModelRequestFacts,
     record: RequestRecord,
     done: Done,
   ) {
@@ -86,6 +95,7 @@ export class ModelRequest implements ForwardEnd, ReserveHint {
   onNotDelivered(error: Error): void {
     if (!(error instanceof ForwardError) || this.#exchange.signal.aborted) {
       this.#release(true)
+      this.#answer?.readUsage()
       return this.#fail(error)
     }
     if (this.#seat) this.#failed = (this.#failed ?? new Set()).add(this.#seat.endpoint)
@@ -96,10 +106,16 @@ export class ModelRequest implements ForwardEnd, ReserveHint {
   #goTo(seat: Seat): void {
     this.#seat = seat
     this.#record.endpoint = seat.endpoint
-    const stream = this.#feedback?.stream
-    const into = stream && new EventStreamBody(stream, this.#request.model)
-    this.#answer = new ModelAnswer(this.#request, this.#record, seat, into)
+    this.#answer = new ModelAnswer(this.#request, this.#record, seat, this.#answerBody())
     this.#exchange.forward(seat.address, this.#answer, this)
+  }
+
+  #answerBody(): AnswerBody | undefined {
+    const stream = this.#feedback?.stream
+    const { model, translation } = this.#request
+    if (!translation) return stream && new EventStreamBody(stream, model)
+    const now = this.#tools.clock.now()
+    return new ResponsesBody({ exchange: this.#exchange, record: this.#record, model, translation, now, stream })
   }
 
   #tryAgain(error: ForwardError): void {
@@ -157,8 +173,9 @@ export class ModelRequest implements ForwardEnd, ReserveHint {
     const known = codedError(failure)
     this.#record.status = known.status
     this.#record.errorCode = known.code
+    const error = openAiError(known)
     stream
-      .write(errorEvent(openAiError(known)) + doneEvent)
+      .write(this.#request.translation ? responsesErrorEvent(error) : errorEvent(error) + doneEvent)
       .then(() => stream.end())
       .then(() => this.#done(), this.#done)
   }

@@ -20,6 +20,10 @@ describe('UsageTail', () => {
     ],
     ['an event before others without', `data: {${usage}}\n\ndata: {"choices":[],"usage":null}\n\ndata: [DONE]\n\n`],
     ['spaced JSON', `{\n "usage" : { "prompt_tokens": 7, "completion_tokens": 5 } }`],
+    [
+      'a stream of `sluice serve` whose client did not ask',
+      `${'data: {"choices":[{}]}\n\n'.repeat(500)}: 7 prompt tokens, 5 completion tokens\n\ndata: [DONE]\n\n`,
+    ],
     ['a transcription', '{"text":"x","usage":{"type":"tokens","input_tokens":7,"output_tokens":5,"total_tokens":12}}'],
   ])('reads what %s took, however it is cut into pieces', (_case, text) => {
     for (const pieceBytes of [100, 1_000, 10_000, text.length]) {
@@ -37,6 +41,8 @@ describe('UsageTail', () => {
   it.each([
     ['nothing', ''],
     ['no usage', '{"choices":[]}'],
+    ['a comment about something else', 'data: {}\n\n: the model wakes\n\ndata: [DONE]\n\n'],
+    ['a comment that the model talks about', '{"content":"\\n: 7 prompt tokens, 5 completion tokens\\n"}'],
     [
       'usage that the model only talks about',
       '{"choices":[{"message":{"content":"\\"usage\\":{\\"prompt_tokens\\":9}"}}]}',

@@ -38,8 +38,8 @@ export class UsageTail {
   /** `undefined` if the engine reported nothing understandable. */
   read(): TokenUsage | undefined {
     const only = this.#only
-    if (only) return findUsage(only, Math.max(0, only.length - tailBytes), only.length)
-    return this.#held && findUsage(this.#held, 0, this.#length)
+    if (only) return readTail(only, Math.max(0, only.length - tailBytes), only.length)
+    return this.#held && readTail(this.#held, 0, this.#length)
   }
 
   /** Most answers are one small piece: its copy is no larger than needed. */
@@ -58,6 +58,22 @@ export class UsageTail {
     }
     return this.#held
   }
+}
+
+function readTail(bytes: Buffer, start: number, end: number): TokenUsage | undefined {
+  return findUsage(bytes, start, end) ?? findComment(bytes, start, end)
+}
+
+const commentStart = Buffer.from('\n: ')
+const comment = /^\n: (\d{1,15}) prompt tokens, (\d{1,15}) completion tokens\n/
+
+/** What `sluice serve` says just before the end of a stream whose client has not asked for `usage`. */
+function findComment(bytes: Buffer, start: number, end: number): TokenUsage | undefined {
+  if (end < commentStart.length) return undefined
+  const at = bytes.lastIndexOf(commentStart, end - commentStart.length)
+  if (at < start) return undefined
+  const [found, prompt, completion] = comment.exec(bytes.toString('latin1', at, Math.min(end, at + 100))) ?? []
+  return found === undefined ? undefined : { promptTokens: Number(prompt), completionTokens: Number(completion) }
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 import type { Exchange, HeaderPairs, ResponseStream } from '../../relay/exchange.ts'
 import type { CatalogModel } from '../../traffic/model-catalog.ts'
+import { eventStreamHeaders } from './event-stream-body.ts'
 
 export interface WakeFeedbackOptions {
   readonly exchange: Exchange
@@ -55,12 +56,6 @@ export class WakeFeedback {
     this.#stream.write(`: ${oneLine(describe(clock.now() - startedAt))}\n\n`).catch(() => this.#cancel?.())
   }
 }
-
-const eventStreamHeaders: HeaderPairs = [
-  ['content-type', 'text/event-stream; charset=utf-8'],
-  ['cache-control', 'no-cache'],
-  ['x-accel-buffering', 'no'],
-]
 
 export function wakeComment(
   name: string,

@@ -27,6 +27,10 @@ export class RequestRecord {
   bytes = 0
   complete = true
   usage: TokenUsage | undefined
+  /** Of a JSON body, as far as it was read. */
+  bodyBytes = 0
+  /** The events that the model streamed, if it did. */
+  events = 0
   errorCode: string | undefined
 
   constructor(exchange: Exchange, client: ForwardedClient, now: number) {

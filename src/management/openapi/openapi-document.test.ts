@@ -8,10 +8,11 @@ import { clusterSchema } from '../../resources/cluster.ts'
 import { type ComputeCenter, computeCenterSchema as centerResource } from '../../resources/compute-center.ts'
 import { nodeSchema } from '../../resources/node.ts'
 import { HeldObjects } from '../../resources/object-cache.ts'
+import { usageRecordSchema } from '../../resources/usage-record.ts'
 import { apiKeySpec, generateKeyPair } from '../key-pair.ts'
 import { routeOf } from '../management-routes.ts'
 import { ManagementServer } from '../management-server.ts'
-import { clusterDetailSchema, computeCenterSchema, failureSchema, successOf } from './answer-schemas.ts'
+import { clusterDetailSchema, computeCenterSchema, failureSchema, successOf, usageSchema } from './answer-schemas.ts'
 import { openApiDocument } from './openapi-document.ts'
 
 const documentForm = z.looseObject({
@@ -56,7 +57,24 @@ beforeEach(async () => {
   const allocatable = { cpu: '8', memory: '32Gi', 'nvidia.com/gpu-l40s': '2' }
   const status = { allocatable, conditions: [{ type: 'Ready', status: 'True' }] }
   const nodes = [nodeSchema.parse({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status })]
-  const view = { cluster, nodes: { list: () => nodes, synced: true }, pods: { list: () => [], synced: true } }
+  const used = usageRecordSchema.parse({
+    apiVersion: 'sluice.dev/v1',
+    kind: 'UsageRecord',
+    metadata: { name: 'a' },
+    spec: {
+      day: '2030-01-01',
+      writer: 'a',
+      lastWrite: { run: 'a', number: 1 },
+      served: [{ model: 'tiny', requests: 1 }],
+      cards: [{ model: 'tiny', seconds: 0.5, savedSeconds: 1 }],
+    },
+  })
+  const view = {
+    cluster,
+    nodes: { list: () => nodes, synced: true },
+    pods: { list: () => [], synced: true },
+    usage: { list: () => [used], synced: true },
+  }
   server = new ManagementServer({
     host: '127.0.0.1',
     port: 0,
@@ -88,7 +106,7 @@ describe('the OpenAPI document', () => {
 
   it('has every route and no other', () => {
     const routes = Object.keys(document.paths).map((path) => routeOf(path.replace('{id}', 'vks1')).name)
-    const all = ['cluster', 'centers', 'openapi', 'healthz', 'readyz', 'metrics'] satisfies Array<
+    const all = ['cluster', 'usage', 'centers', 'openapi', 'healthz', 'readyz', 'metrics'] satisfies Array<
       Exclude<ReturnType<typeof routeOf>['name'], 'unknown'>
     >
     expect(routes).toEqual(all)
@@ -102,7 +120,16 @@ describe('the OpenAPI document', () => {
     expect(form.safeParse(centers.json).error).toBeUndefined()
   })
 
+  it.each(['day', 'model', 'day,model', 'key', ''])('says what usage by "%s" looks like', async (by) => {
+    const usage = await ask(`/api/vks/v1/vks1/usage?since=2030-01-01&until=2030-01-31&by=${by}`, credential(pair))
+    const parsed = successOf(usageSchema).parse(usage.json)
+    expect(parsed.data.rows).toHaveLength(1)
+  })
+
   it.each([
+    ['/api/vks/v1/{id}/usage', '/api/vks/v1/vks1/usage', undefined, 401],
+    ['/api/vks/v1/{id}/usage', '/api/vks/v1/vks2/usage', credential(pair), 404],
+    ['/api/vks/v1/{id}/usage', '/api/vks/v1/vks1/usage?by=hour', credential(pair), 400],
     ['/api/vks/v1/{id}', '/api/vks/v1/vks1', undefined, 401],
     ['/api/vks/v1/{id}', '/api/vks/v1/vks2', credential(pair), 404],
     ['/api/vks/v1/{id}', '/api/vks/v1/VKS', credential(pair), 400],

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type ErrorCode, SluiceError } from '../../foundation/errors.ts'
 import { clusterIdPattern } from '../../resources/cluster.ts'
-import { clusterDetailSchema, computeCenterSchema, failureSchema, successOf } from './answer-schemas.ts'
+import { clusterDetailSchema, computeCenterSchema, failureSchema, successOf, usageSchema } from './answer-schemas.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -28,6 +28,7 @@ export function openApiDocument(): Json {
     },
     paths: {
       '/api/vks/v1/{id}': { get: clusterDetail() },
+      '/api/vks/v1/{id}/usage': { get: usage() },
       '/api/aidc/v1/list': { get: computeCenters() },
       '/openapi.json': { get: openApi() },
       '/healthz': { get: probe('Whether the server lives.', []) },
@@ -48,23 +49,53 @@ export function openApiDocument(): Json {
   }
 }
 
+const clusterId = {
+  name: 'id',
+  in: 'path',
+  required: true,
+  description: 'The cluster ID.',
+  schema: { type: 'string', pattern: clusterIdPattern.source },
+}
+
 function clusterDetail(): Json {
   return {
     operationId: 'getCluster',
     summary: 'Detail and resource use of a cluster.',
     security: [{ keyPair: [] }],
-    parameters: [
-      {
-        name: 'id',
-        in: 'path',
-        required: true,
-        description: 'The cluster ID.',
-        schema: { type: 'string', pattern: clusterIdPattern.source },
-      },
-    ],
+    parameters: [clusterId],
     responses: {
       ...answered('The cluster.', 'application/json', schemaOf(successOf(clusterDetailSchema))),
       ...refusals([...always, ...keyPair, 'cluster_id_malformed', 'cluster_not_found']),
+    },
+  }
+}
+
+function usage(): Json {
+  const day = { type: 'string', format: 'date' }
+  const name = { type: 'string', minLength: 1, maxLength: 253 }
+  const asked = (parameter: string, description: string, schema: Json) => ({
+    name: parameter,
+    in: 'query',
+    description,
+    schema,
+  })
+  return {
+    operationId: 'getUsage',
+    summary: 'What the models of a cluster were used for: requests, tokens, cards, and what sleeping saved.',
+    security: [{ keyPair: [] }],
+    parameters: [
+      clusterId,
+      asked('since', 'The first day (UTC); by default 29 days ago.', day),
+      asked('until', 'The last day (UTC); by default today.', day),
+      asked('by', 'What rows are told apart by: some of day, model, key, with commas. By default day.', {
+        type: 'string',
+      }),
+      asked('model', 'Only what this model answered.', name),
+      asked('key', 'Only what was asked with the ApiKey of this name.', name),
+    ],
+    responses: {
+      ...answered('The figures.', 'application/json', schemaOf(successOf(usageSchema))),
+      ...refusals([...always, ...keyPair, 'cluster_id_malformed', 'usage_question_malformed', 'cluster_not_found']),
     },
   }
 }

@@ -26,6 +26,10 @@ describe('declaredCards', () => {
     ])
   })
 
+  it('declares them for every node', () => {
+    expect(declaredCards(`${h800}=8`, 2)).toHaveLength(16)
+  })
+
   it.each([
     [undefined, 2],
     ['', 0],

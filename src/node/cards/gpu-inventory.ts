@@ -7,8 +7,8 @@ const kindPattern = /^[a-z0-9.-]+\.com\/gpu-[a-z0-9-]+$/
 const mostCards = 64
 const defaultCards = 'nvidia.com/gpu-l40s=2'
 
-/** The cards declared by `--gpus KIND=COUNT,...`; without the flag, a small simulated set. */
-export function declaredCards(flag: string | undefined): Card[] {
+/** The cards declared by `--gpus KIND=COUNT,...`, so many on each node; without the flag, a small simulated set. */
+export function declaredCards(flag: string | undefined, nodes = 1): Card[] {
   const counts = new Map<string, number>()
   for (const part of (flag ?? defaultCards).split(',').map((text) => text.trim())) {
     // `--gpus ''` means no cards at all.
@@ -23,7 +23,7 @@ export function declaredCards(flag: string | undefined): Card[] {
     if (counts.has(kind)) throw invalidGpus(`${kind} is given twice`)
     counts.set(kind, Number(count))
   }
-  const kinds = [...counts].flatMap(([kind, count]) => Array.from({ length: count }, () => kind))
+  const kinds = [...counts].flatMap(([kind, count]) => Array.from({ length: count * nodes }, () => kind))
   return kinds.map((kind, index) => ({ kind, index, simulated: true }))
 }
 
@@ -34,9 +34,12 @@ export interface CardDetection {
   problem?(message: string): void
 }
 
-/** The machine's cards: those declared by `--gpus`, else the real ones, else a small simulated set. */
-export async function detectCards(flag: string | undefined, detection: CardDetection): Promise<Card[]> {
-  if (flag !== undefined) return declaredCards(flag)
+/**
+ * The machine's cards: those declared by `--gpus`, else the real ones, else a small simulated set. The cards of several
+ * nodes are always declared: a real one cannot be in two.
+ */
+export async function detectCards(flag: string | undefined, nodes: number, detection: CardDetection): Promise<Card[]> {
+  if (flag !== undefined || nodes > 1) return declaredCards(flag, nodes)
   const { cards, problems } = await readNvidiaCards(detection.run, detection.signal)
   for (const problem of problems) detection.problem?.(problem)
   return cards.length > 0 ? [...cards] : declaredCards(undefined)

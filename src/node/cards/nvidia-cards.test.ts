@@ -65,7 +65,7 @@ describe('detectCards', () => {
   const detect = async (flag: string | undefined, result: ProgramResult) => {
     const problems: string[] = []
     const run = () => Promise.resolve(result)
-    const cards = await detectCards(flag, { run, signal: never, problem: (message) => problems.push(message) })
+    const cards = await detectCards(flag, 1, { run, signal: never, problem: (message) => problems.push(message) })
     return { kinds: cards.map(({ kind, simulated }) => `${kind}${simulated ? ' (simulated)' : ''}`), problems }
   }
 

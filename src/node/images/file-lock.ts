@@ -15,10 +15,24 @@ const sqliteBusy = 5
 
 /** `undefined` while another process holds the lock. */
 export function tryLock(path: string): FileLock | undefined {
+  return tryWith(path, 'PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+}
+
+/** A lock that many may share, and that nobody can hold alone meanwhile. `undefined` while somebody does. */
+export function tryShare(path: string): FileLock | undefined {
+  // It is the reading that locks.
+  return tryWith(path, 'BEGIN; SELECT count(*) FROM sqlite_schema')
+}
+
+function tryWith(path: string, commands: string): FileLock | undefined {
   const lock = new DatabaseSync(path)
   try {
-    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
-    return { release: () => lock.close() }
+    lock.exec(commands)
+    return {
+      release: () => {
+        if (lock.isOpen) lock.close()
+      },
+    }
   } catch (error) {
     lock.close()
     if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) return undefined

@@ -5,7 +5,7 @@ import { namesInFolder } from '../names-in-folder.ts'
 
 /**
  * The folders that the machine's programs consist of. Every container without an image can read and run all of it, as
- * docs/sandbox.md says.
+ * docs/explanation/sandbox.md says.
  */
 export const programFolders = [
   '/usr',

@@ -24,6 +24,8 @@ export interface PodLogsOptions {
   readonly clock: Clock
 }
 
+const longestTail = 16 * 1024
+
 /** The logs of Pods, as `kubectl logs` asks for them. */
 export class PodLogs {
   readonly #options: PodLogsOptions
@@ -39,6 +41,21 @@ export class PodLogs {
     // Lets the client know that the log exists, before there is anything in it.
     if (options.follow) yield Buffer.alloc(0)
     yield* this.#show(await LogReader.open(path, options.tailLines), path, since, options, signal)
+  }
+
+  /** The last line of a container's log, with its time; empty if there is none. */
+  async tail(pod: Pod, container: string, signal: AbortSignal): Promise<string> {
+    const options = {
+      container,
+      follow: false,
+      tailLines: 1,
+      limitBytes: longestTail,
+      timestamps: true,
+      previous: false,
+    }
+    const parts: Buffer[] = []
+    for await (const part of this.logs(pod, options, signal)) parts.push(part)
+    return Buffer.concat(parts).toString('utf8')
   }
 
   /**

@@ -16,19 +16,25 @@ export interface MachineReadings {
 /** Reads the machine's current state. `folder` is where Pods keep their files. */
 export function readMachine(folder: string): MachineReadings {
   const disk = statfsSync(folder)
-  const memory = readText('/proc/meminfo')
-  const kibibytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(memory)?.[1] ?? 0) * 1024
   // The second number of the fourth field counts all tasks including threads, each of which has a pid.
   const tasks = Number(/ \d+\/(\d+) /.exec(readText('/proc/loadavg'))?.[1] ?? 0)
   return {
-    memoryBytes: kibibytes('MemTotal') || totalmem(),
-    availableMemoryBytes: kibibytes('MemAvailable') || freemem(),
+    ...readMemory(),
     diskBytes: disk.blocks * disk.bsize,
     availableDiskBytes: disk.bavail * disk.bsize,
     inodes: disk.files,
     freeInodes: disk.ffree,
     processIds: Number(readText('/proc/sys/kernel/pid_max')) || 0,
     usedProcessIds: tasks,
+  }
+}
+
+export function readMemory(): Pick<MachineReadings, 'memoryBytes' | 'availableMemoryBytes'> {
+  const memory = readText('/proc/meminfo')
+  const bytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(memory)?.[1] ?? 0) * 1024
+  return {
+    memoryBytes: bytes('MemTotal') || totalmem(),
+    availableMemoryBytes: bytes('MemAvailable') || freemem(),
   }
 }
 

@@ -190,7 +190,8 @@ export class PodWorker {
   /** Reports the outcome, and releases the Pod's cards, address and volumes. */
   async #finish(outcome: PodOutcome, signal: AbortSignal): Promise<void> {
     await this.#services.runtime.stop(this.identity.uid, 0)
-    await this.#writeStatus(outcome, this.#containers.memories, signal)
+    // Before a Pod is bound, nobody can be told how it ended.
+    if (!(await this.#writeStatus(outcome, this.#containers.memories, signal))) return
     this.#done = true
     this.#release()
     await this.#services.runtime.removeVolumes(this.identity.uid)
@@ -205,14 +206,18 @@ export class PodWorker {
     return {}
   }
 
-  /** Writes the status. Once the cluster knows how containers ended, the runtime can forget it. */
-  async #writeStatus(outcome: PodOutcome, memories: readonly ContainerMemory[], signal: AbortSignal): Promise<void> {
+  /**
+   * Writes the status, and returns whether the cluster knows it. Once it knows how containers ended, the runtime can
+   * forget it.
+   */
+  async #writeStatus(outcome: PodOutcome, memories: readonly ContainerMemory[], signal: AbortSignal): Promise<boolean> {
     const { network, runtime } = this.#services
     const { uid } = this.identity
     const place = this.#nodeStopping ? undefined : network.of(uid)
-    if (!(await this.#report.write(this.#pod, outcome, memories, place, signal))) return
+    if (!(await this.#report.write(this.#pod, outcome, memories, place, signal))) return false
     const told = memories.filter(({ state }) => state.type !== 'running').map(({ spec }) => spec.name)
     await runtime.settle(uid, told)
+    return true
   }
 
   #release(): void {

@@ -14,6 +14,17 @@ export function unsafeName(pod: Pod): string | undefined {
   return undefined
 }
 
+const apart =
+  'Pods see nothing of the machine that they run on. Leave it out; with kubectl debug, --profile=baseline does.'
+/** What a Pod asks to share, and what to do instead. */
+const unsupportedSharing: Readonly<Record<string, string>> = {
+  hostNetwork: apart,
+  hostPID: apart,
+  hostIPC: apart,
+  shareProcessNamespace:
+    'each container has processes of its own. Leave it out; kubectl debug --target looks at the processes of one.',
+}
+
 /**
  * What this node cannot do for a Pod, in one sentence. Refusing it is better than running something else than was asked
  * for.
@@ -22,8 +33,8 @@ export function unsupportedPart(pod: Pod, hostPathAllowed = true): string | unde
   const unsafe = unsafeName(pod)
   if (unsafe !== undefined) return unsafe
   const spec: Readonly<Record<string, unknown>> = pod.spec
-  for (const field of ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace']) {
-    if (spec[field] === true) return `spec.${field} is not supported on this node.`
+  for (const [field, instead] of Object.entries(unsupportedSharing)) {
+    if (spec[field] === true) return `spec.${field} is not supported on this node: ${instead}`
   }
   const tooMany = tooManyParts(pod)
   if (tooMany !== undefined) return tooMany

@@ -15,13 +15,18 @@ export interface ProcessFacts extends ProcessIdentity {
 
 /** What the kernel says about a process; `undefined` if it does not exist (or there is no /proc). */
 export function readProcess(pid: number): ProcessFacts | undefined {
-  const stat = readText(`/proc/${pid}/stat`)
-  // The command name is in parentheses, and may itself contain spaces and parentheses.
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const fields = readProcessStat(pid)
   const [state, , group, session] = fields ?? []
   const startTime = fields?.[19]
   if (state === undefined || group === undefined || startTime === undefined) return undefined
   return { pid, state, group: Number(group), session: Number(session), startTime }
+}
+
+/** The fields of `/proc/<pid>/stat` from the third (the state) on. */
+export function readProcessStat(pid: number): string[] | undefined {
+  const stat = readText(`/proc/${pid}/stat`)
+  // The command name is in parentheses, and may itself contain spaces and parentheses.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
 }
 
 /** Whether this very process still runs. Zombies count as gone, since nobody may ever reap them. */

@@ -8,6 +8,10 @@ import type { RuntimeFacts } from '../pod-runtime.ts'
 
 export interface MachineFacts {
   readonly name: string
+  /** How many nodes the machine is, each with an equal part; one, unless it is said. */
+  readonly parts?: number | undefined
+  /** The name of the first of them, if this is another one. */
+  readonly partOf?: string | undefined
   /** The node's addresses, at most one of each family. */
   readonly addresses: readonly string[]
   readonly cpus: number
@@ -35,6 +39,9 @@ export interface NodeReadings {
 /** `namespaces` or `paths`: how containers are kept apart. */
 export const isolationLabel = 'sluice.dev/pod-isolation'
 
+/** On a node that is one of several on its machine: the name of the first. */
+export const partOfLabel = 'sluice.dev/part-of'
+
 const mostPods = 250
 
 export function nodeLabels(facts: MachineFacts): Record<string, string> {
@@ -43,7 +50,7 @@ export function nodeLabels(facts: MachineFacts): Record<string, string> {
     'kubernetes.io/hostname': facts.name,
     'kubernetes.io/arch': arch,
     'kubernetes.io/os': facts.platform,
-    'node-role.kubernetes.io/control-plane': '',
+    ...(facts.partOf === undefined ? { 'node-role.kubernetes.io/control-plane': '' } : { [partOfLabel]: facts.partOf }),
     'node-role.kubernetes.io/worker': '',
     [isolationLabel]: facts.runtime.namespaces ? 'namespaces' : 'paths',
     ...(facts.cards.some(({ simulated }) => simulated) && { [simulatedCardsLabel]: 'true' }),
@@ -61,7 +68,7 @@ export function nodeStatus(
   const { machine } = readings
   const shared = {
     cpu: String(facts.cpus),
-    'ephemeral-storage': formatKibibytes(machine.diskBytes),
+    'ephemeral-storage': formatKibibytes(Math.floor(machine.diskBytes / (facts.parts ?? 1))),
     pods: String(mostPods),
   }
   const capacity = { ...shared, memory: formatKibibytes(facts.memoryBytes), ...counted(countOf(facts.cards)) }

@@ -26,6 +26,9 @@ export interface NodeReportOptions {
   readonly cards: CardLedger
   /** What the cluster has of the machine now. */
   readonly share: () => NodeShare
+  /** How many nodes share that equally, and which of them is the first, if it is another one. */
+  readonly parts?: number | undefined
+  readonly partOf?: string | undefined
   readonly version: string
   /** What the machine has, where it is not to be asked itself. */
   readonly cpus?: number | undefined
@@ -68,10 +71,12 @@ export class NodeReport {
   }
 
   #facts(): MachineFacts {
-    const { name, version, runtime, network, hostIP, cards } = this.#options
+    const { name, version, runtime, network, hostIP, cards, parts, partOf } = this.#options
     const capacity = () => this.#capacity()
     return {
       name,
+      parts,
+      partOf,
       addresses: [hostIP, network.hostIP6].filter((address) => address !== undefined),
       get cpus() {
         return capacity().cpus
@@ -98,13 +103,20 @@ export class NodeReport {
 
   #capacity() {
     const { cpus = availableParallelism(), memoryBytes, runtime, readings = readMachine, share } = this.#options
+    const { parts = 1 } = this.#options
     const part = share()
     const bytes = memoryBytes ?? readings(runtime.folder).memoryBytes
     const most = part.memoryBytes ?? Infinity
     return {
-      cpus: Math.min(cpus, part.cpus ?? Infinity),
-      memoryBytes: Math.min(bytes, most),
-      allocatableMemoryBytes: Math.min(bytes - reservedMemoryBytes(bytes), most),
+      cpus:
+        parts === 1 ? Math.min(cpus, part.cpus ?? Infinity) : partOfCpus(Math.min(cpus, part.cpus ?? Infinity), parts),
+      memoryBytes: Math.floor(Math.min(bytes, most) / parts),
+      allocatableMemoryBytes: Math.floor(Math.min(bytes - reservedMemoryBytes(bytes), most) / parts),
     }
   }
+}
+
+/** In whole thousandths, as Kubernetes counts them. */
+function partOfCpus(cpus: number, parts: number): number {
+  return Math.floor((cpus * 1000) / parts) / 1000
 }

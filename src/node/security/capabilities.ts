@@ -42,7 +42,11 @@ export function grantedCapabilities(
   if (unknown !== undefined) return { refused: `there is no capability "${unknown.slice(0, 40)}"` }
   const asked = added.includes('ALL') ? known : added
   const beyond = asked.find((name) => beyondContainer.has(name))
-  if (beyond !== undefined) return { refused: `${beyond} would reach beyond the container` }
+  if (beyond !== undefined) {
+    // The profile that kubectl recommends asks for such a one.
+    const instead = 'leave it out; with kubectl debug, --profile=baseline does'
+    return { refused: `${beyond} would reach beyond the container: ${instead}` }
+  }
   const shared = ownNetwork ? undefined : added.find((name) => networkWide.has(name))
   if (shared !== undefined) return { refused: `${shared} needs a network of the Pod's own, and Sluice to be root` }
   const left = dropped.includes('ALL') ? [] : usual.filter((name) => !dropped.includes(name))

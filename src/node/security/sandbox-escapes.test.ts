@@ -19,7 +19,7 @@ const restricted = {
   capabilities: { drop: ['ALL'] },
   seccompProfile: { type: 'RuntimeDefault' },
 }
-/** Attempts that succeed in a Pod without a system call filter, as docs/sandbox.md says. */
+/** Attempts that succeed in a Pod without a system call filter, as docs/explanation/sandbox.md says. */
 const withoutFilter = new Set([
   'takes a network of its own',
   'becomes root of other users',

@@ -1,11 +1,14 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { errorMessage } from '../../foundation/errors.ts'
 import { claimFolder } from '../../node/volumes/claim-folder.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
+import { ggufProblem } from './gguf-files.ts'
 
 /** What is known about a model's files before a Pod is created for it. */
 export interface FileCheck {
-  readonly state: 'present' | 'missing'
+  /** `unusable`: they are there, and the engine cannot serve them. */
+  readonly state: 'present' | 'missing' | 'unusable'
   readonly message?: string
   /** Whether the files are being fetched right now. */
   readonly pending?: boolean
@@ -27,21 +30,40 @@ export class ClaimFiles {
     this.#fetching = fetching
   }
 
-  check(claim: string, path: string): FileCheck {
-    const fetching = this.#fetching(claim, path)
-    if (fetching) return { state: 'missing', ...fetching }
+  /** `form`: what the engine wants them to be. What is there counts, whatever became of fetching it. */
+  check(claim: string, path: string, form?: 'gguf'): FileCheck {
+    const found = this.#look(claim, path, form)
+    const fetching = found.state === 'present' ? undefined : this.#fetching(claim, path)
+    return fetching ? { state: 'missing', ...fetching } : found
+  }
+
+  #look(claim: string, path: string, form: 'gguf' | undefined): FileCheck {
     const url = `pvc://${claim}/${path}`
-    try {
-      const root = claimFolder(this.#volumes, gatewayNamespace, claim)
-      const real = realpathSync.native(join(root, path))
-      if (!`${real}${sep}`.startsWith(`${realpathSync.native(root)}${sep}`)) {
-        return { state: 'missing', message: `${url} leads out of the claim ${claim}` }
-      }
-      const facts = statSync(real)
-      if (facts.isDirectory() && readdirSync(real).length === 0) return { state: 'missing', message: `${url} is empty` }
-      return { state: 'present' }
-    } catch {
-      return { state: 'missing', message: `there is nothing at ${url}: put the model's files there` }
+    const root = claimFolder(this.#volumes, gatewayNamespace, claim)
+    const place = join(root, path)
+    const real = realPath(place)
+    if (real === undefined) {
+      return { state: 'missing', message: `There is nothing at ${url}: put the model's files into ${place}.` }
     }
+    if (!`${real}${sep}`.startsWith(`${realPath(root)}${sep}`)) {
+      return { state: 'missing', message: `${url} leads out of the claim ${claim}: put the files themselves there.` }
+    }
+    try {
+      if (statSync(real).isDirectory() && readdirSync(real).length === 0) {
+        return { state: 'missing', message: `${url} is empty: put the model's files into ${place}.` }
+      }
+      const problem = form === 'gguf' ? ggufProblem(real, url) : undefined
+      return problem === undefined ? { state: 'present' } : { state: 'unusable', message: problem }
+    } catch (error) {
+      return { state: 'unusable', message: `${url} cannot be read: ${errorMessage(error)}.` }
+    }
+  }
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    return undefined
   }
 }

@@ -5,7 +5,7 @@ import { type Cluster, clusterIdOf, clusterKind, isAttached } from '../../resour
 import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { secretKind } from '../../resources/secret.ts'
 import { isStatusError } from '../../resources/status-error.ts'
-import { CommandedCluster } from '../commanded-cluster.ts'
+import { CommandedCluster, type KubeconfigChoice } from '../commanded-cluster.ts'
 
 export interface NewCluster {
   readonly name: string
@@ -31,7 +31,7 @@ export class ClusterAdmin {
     this.#clock = clock
   }
 
-  static async connect(kubeconfig: string, clock: Clock = systemClock): Promise<ClusterAdmin> {
+  static async connect(kubeconfig: KubeconfigChoice, clock: Clock = systemClock): Promise<ClusterAdmin> {
     return new ClusterAdmin(await CommandedCluster.connect(kubeconfig), clock)
   }
 
@@ -76,7 +76,8 @@ export class ClusterAdmin {
   /** The administrator's kubeconfig. For the home cluster this is the one in use already. */
   async kubeconfig(nameOrId: string): Promise<string> {
     const cluster = await this.find(nameOrId)
-    if (isHome(cluster)) return readFileSync(this.#cluster.kubeconfig, 'utf8')
+    const { path } = this.#cluster.kubeconfig
+    if (isHome(cluster) && path !== undefined) return readFileSync(path, 'utf8')
     const where = isAttached(cluster) ? cluster.spec.kubeconfigSecret : cluster.status?.kubeconfigSecret
     const secret = where && (await this.#cluster.ask((client) => client.get(secretKind, where)))
     const text = secret?.data?.[cluster.spec.kubeconfigSecret?.key ?? 'kubeconfig']

@@ -25,6 +25,15 @@ import type { RunningCluster } from './running-cluster.ts'
 const homeId = 'vkshome'
 const spec = { displayName: 'Team', enterprise: 'acme', center: 'local-1', deletionPolicy: 'Retain' as const }
 
+const kubeconfigFor = (host: string) =>
+  Buffer.from(
+    JSON.stringify({
+      'current-context': 'c',
+      clusters: [{ name: 'c', cluster: { server: `https://${host}:6443` } }],
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+    }),
+  ).toString('base64')
+
 /** A cluster that, as far as the controller can tell, runs. */
 class PretendedCluster implements RunningCluster {
   readonly id: string
@@ -72,7 +81,7 @@ class PretendedCluster implements RunningCluster {
   }
 }
 
-async function startController() {
+async function startController({ embeds = true } = {}) {
   const root = mkdtempSync(join(tmpdir(), 'sluice-controller-'))
   const store = new MemoryStore({ historyLimit: 1_000 })
   const kinds = [...coreKinds, ...customKinds]
@@ -96,20 +105,25 @@ async function startController() {
     start: async (): Promise<void> => {},
     when,
   }
+  const start = async ({ id }: { readonly id: string }) => {
+    await stage.start()
+    const running = new PretendedCluster(id)
+    started.push(running)
+    return running
+  }
   const controller = new ClusterController({
     ...common,
     clusters,
-    folders,
+    embedded: embeds ? { folders, start } : undefined,
     secrets: new ClusterSecrets(client),
     events: { record: (about, _type, reason) => void told.push(`${about.metadata.name} ${reason}`) },
     home: stage.home,
-    async startEmbedded({ id }) {
-      await stage.start()
+    async attach(id) {
       const running = new PretendedCluster(id)
       started.push(running)
       return running
     },
-    attach: (id) => Promise.resolve(new PretendedCluster(id)),
+    lookAgainMs: 10,
   })
   controller.start()
   onTestFinished(async () => {
@@ -234,6 +248,38 @@ describe('ClusterController', () => {
     await stage.client.create(clusterKind, { metadata: { name: 'team' }, spec })
     await stage.when('team', 'Abnormal', 'KubeconfigSecretTaken')
     expect((await stage.client.get(secretKind, ref))?.data).toEqual({ kubeconfig: 'bWluZQ==' })
+  })
+
+  it('looks at an attached one under one ID, also with another kubeconfig, and does not keep it from being deleted', async () => {
+    const stage = await startController({ embeds: false })
+    const secret = { namespace: 'sluice', name: 'elsewhere' }
+    await stage.client.create(secretKind, { metadata: secret, data: { kubeconfig: kubeconfigFor('192.0.2.7') } })
+    const attached = { ...spec, kubeconfigSecret: { ...secret, key: 'kubeconfig' } }
+    await stage.client.create(clusterKind, { metadata: { name: 'elsewhere' }, spec: attached })
+    const running = await stage.when('elsewhere', 'Running')
+    expect(running?.status?.id).toMatch(/^vks/)
+    expect(running?.metadata.finalizers).toBeUndefined()
+
+    await stage.client.patch(secretKind, secret, { data: { kubeconfig: kubeconfigFor('192.0.2.8') } })
+    await expect.poll(() => stage.started).toHaveLength(2)
+    const [first, second] = stage.started
+    expect(first?.isClosed).toBe(true)
+    expect(second?.id).toBe(running?.status?.id)
+
+    await stage.client.delete(secretKind, secret)
+    await stage.when('elsewhere', 'Abnormal', 'KubeconfigMissing')
+    await stage.client.delete(clusterKind, { name: 'elsewhere' })
+    await stage.when('elsewhere', 'gone')
+    await expect.poll(() => second?.isClosed).toBe(true)
+  })
+
+  it('says of one that cannot be embedded what can be done instead', async () => {
+    const stage = await startController({ embeds: false })
+    await stage.client.create(clusterKind, { metadata: { name: 'team' }, spec })
+    const abnormal = await stage.when('team', 'Abnormal', 'CannotBeEmbedded')
+    expect(abnormal?.status?.conditions?.[0]?.message).toContain('spec.kubeconfigSecret')
+    await stage.client.delete(clusterKind, { name: 'team' })
+    await stage.when('team', 'gone')
   })
 
   it('tells of the home cluster, too', async () => {

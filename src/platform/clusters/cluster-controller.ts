@@ -7,51 +7,48 @@ import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
-import { type Cluster, clusterKind, isAttached } from '../../resources/cluster.ts'
+import { type Cluster, clusterIdOf, clusterKind, isAttached } from '../../resources/cluster.ts'
 import { type ObjectRef, refOf, withCondition } from '../../resources/kubernetes-object.ts'
 import { isNodeReady } from '../../resources/node.ts'
 import { isStatusError } from '../../resources/status-error.ts'
+import { newClusterId } from '../data/identity.ts'
 import type { ClusterFolder, ClusterFolders } from './cluster-folders.ts'
 import { type ClusterFacts, type ClusterVerdict, clusterCondition, clusterVerdict } from './cluster-phase.ts'
 import { ClusterFault } from './cluster-fault.ts'
 import type { ClusterSecrets } from './cluster-secrets.ts'
 import type { RunningCluster } from './running-cluster.ts'
+import { RunningClusters } from './running-clusters.ts'
 
 export interface ClusterControllerOptions {
   readonly client: ClusterClient
   readonly clusters: ObjectCache<Cluster>
-  readonly folders: ClusterFolders
+  /** `undefined` in a Kubernetes, where clusters can only be attached. */
+  readonly embedded: EmbeddedClusters | undefined
   readonly secrets: ClusterSecrets
   readonly events: Events
   /** Runs already; the controller only reports its status. */
   readonly home: RunningCluster
-  startEmbedded(record: ClusterFolder, cluster: Cluster): Promise<RunningCluster>
   attach(id: string, kubeconfig: string): Promise<RunningCluster>
+  /** How often a Cluster is checked without any event, since the kubeconfig of an attached one may have changed. */
+  readonly lookAgainMs: number
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Keeps a Cluster object until everything that belongs to the cluster has been taken down. */
-export const clusterFinalizer = 'sluice.dev/cluster'
-
-/** How often a Cluster is checked without any event, since the kubeconfig of an attached one may have changed. */
-const lookAgainMs = 5_000
-/** A limit, since each cluster takes memory as long as this program runs, whoever asked for it. */
-const mostClusters = 100
-
-interface Entry {
-  readonly uid: string
-  readonly running: RunningCluster
-  /** For an attached cluster: the kubeconfig it was attached with. */
-  readonly kubeconfig?: string | undefined
-  readonly unsubscribe: () => void
+/** What clusters that run on this machine are made of. */
+export interface EmbeddedClusters {
+  readonly folders: ClusterFolders
+  start(record: ClusterFolder, cluster: Cluster): Promise<RunningCluster>
 }
+
+/** Keeps the Cluster object of an embedded cluster until everything that belongs to the cluster is taken down. */
+export const clusterFinalizer = 'sluice.dev/cluster'
 
 /** Starts, attaches and removes clusters as the Cluster objects ask, and reports their status. */
 export class ClusterController implements Component {
   readonly name = 'clusters'
   readonly #options: ClusterControllerOptions
-  readonly #entries = new Map<string, Entry>()
+  readonly #clusters = new RunningClusters((name) => this.#queue.add({ name }))
   readonly #queue: WorkQueue
   readonly #stopping = new AbortController()
   readonly #unsubscribe: ReadonlyArray<() => void>
@@ -83,18 +80,17 @@ export class ClusterController implements Component {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
     this.#stopping.abort(new Error('sluice stops'))
     await this.#run
-    await Promise.all([...this.#entries.keys()].map((name) => this.#close(name)))
+    await this.#clusters.closeAll()
   }
 
   /** The running cluster of this name; `undefined` while it does not run. */
   running(name: string): RunningCluster | undefined {
-    return name === this.#options.home.id ? this.#options.home : this.#entries.get(name)?.running
+    return name === this.#options.home.id ? this.#options.home : this.#clusters.get(name)
   }
 
   async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const cluster = this.#options.clusters.get(ref)
-    const entry = this.#entries.get(ref.name)
-    if (!cluster || (entry && entry.uid !== cluster.metadata.uid)) await this.#close(ref.name)
+    if (!cluster || this.#clusters.isOutdated(cluster)) await this.#clusters.close(ref.name)
     if (!cluster) return {}
     if (ref.name === this.#options.home.id) {
       this.#options.home.update(cluster)
@@ -106,7 +102,7 @@ export class ClusterController implements Component {
       return {}
     }
     await this.#ensure(cluster, signal)
-    return { requeueAfterMs: lookAgainMs }
+    return { requeueAfterMs: this.#options.lookAgainMs }
   }
 
   /**
@@ -120,75 +116,58 @@ export class ClusterController implements Component {
       else await this.#ensureEmbedded(cluster, signal)
     } catch (error) {
       if (signal.aborted) throw error
-      await this.#close(name)
+      await this.#clusters.close(name)
       await this.#tell(cluster, { isDeleting: false, fault: faultOf(error) }, undefined, signal)
       throw error
     }
-    const running = this.#entries.get(name)?.running
+    const running = this.#clusters.get(name)
     if (!running) return
     running.update(cluster)
     await this.#tell(cluster, { isDeleting: false, running: factsOf(running) }, running, signal)
   }
 
   async #ensureEmbedded(cluster: Cluster, signal: AbortSignal): Promise<void> {
-    const { folders, secrets } = this.#options
-    const { name, uid = '' } = cluster.metadata
+    const { embedded, secrets } = this.#options
+    const { name } = cluster.metadata
     const { enterprise } = cluster.spec
-    let running = this.#entries.get(name)?.running
+    if (!embedded) throw new ClusterFault('CannotBeEmbedded', onlyAttached)
+    let running = this.#clusters.get(name)
     if (!running) {
-      this.#refuseTooMany()
+      this.#clusters.refuseTooMany()
       const held = await this.#hold(cluster, signal)
-      const record = folders.find(name, enterprise) ?? folders.make(name, enterprise)
+      const record = embedded.folders.find(name, enterprise) ?? embedded.folders.make(name, enterprise)
       await this.#tell(held, { isDeleting: false }, { id: record.id }, signal)
-      running = await this.#options.startEmbedded(record, held)
-      this.#add(name, uid, running)
+      running = await embedded.start(record, held)
+      this.#clusters.add(cluster, running)
     }
     await secrets.keep(cluster, running.kubeconfig ?? '', signal)
   }
 
+  /** Its status is all that is kept of an attached cluster, its ID included. */
   async #ensureAttached(cluster: Cluster, signal: AbortSignal): Promise<void> {
-    const { folders, secrets } = this.#options
-    const { name, uid = '' } = cluster.metadata
+    const { secrets } = this.#options
+    const { name } = cluster.metadata
     const kubeconfig = await secrets.read(cluster, signal)
-    const entry = this.#entries.get(name)
-    if (entry?.kubeconfig === kubeconfig) return
-    await this.#close(name)
-    this.#refuseTooMany()
-    const held = await this.#hold(cluster, signal)
-    const { enterprise } = cluster.spec
-    const { id } = folders.find(name, enterprise) ?? folders.make(name, enterprise)
-    await this.#tell(held, { isDeleting: false }, { id }, signal)
-    this.#add(name, uid, await this.#options.attach(id, kubeconfig), kubeconfig)
-  }
-
-  /** Clusters that run go on. The status of one too many says why it is not started. */
-  #refuseTooMany(): void {
-    if (this.#entries.size < mostClusters) return
-    throw new ClusterFault('TooManyClusters', `${mostClusters} clusters run here already; delete one first`)
-  }
-
-  #add(name: string, uid: string, running: RunningCluster, kubeconfig?: string): void {
-    const unsubscribe = running.onChange(() => this.#queue.add({ name }))
-    this.#entries.set(name, { uid, running, kubeconfig, unsubscribe })
-  }
-
-  async #close(name: string): Promise<void> {
-    const entry = this.#entries.get(name)
-    if (!entry) return
-    this.#entries.delete(name)
-    entry.unsubscribe()
-    await entry.running.close()
+    if (this.#clusters.isAttachedBy(name, kubeconfig)) return
+    await this.#clusters.close(name)
+    this.#clusters.refuseTooMany()
+    const id = clusterIdOf(cluster) ?? newClusterId()
+    await this.#tell(cluster, { isDeleting: false }, { id }, signal)
+    this.#clusters.add(cluster, await this.#options.attach(id, kubeconfig), kubeconfig)
   }
 
   async #remove(cluster: Cluster, signal: AbortSignal): Promise<void> {
-    const { client, folders, secrets, log } = this.#options
+    const { client, embedded, secrets, log } = this.#options
     const { name, finalizers = [] } = cluster.metadata
     if (!finalizers.includes(clusterFinalizer)) return
     await this.#tell(cluster, { isDeleting: true }, undefined, signal)
-    const record = folders.find(name, cluster.spec.enterprise)
-    if (record && !isAttached(cluster)) await this.#takeOver(cluster, record)
-    await this.#close(name)
-    if (record && (cluster.spec.deletionPolicy === 'Delete' || isAttached(cluster))) await folders.purge(record)
+    const record = embedded?.folders.find(name, cluster.spec.enterprise)
+    if (embedded && record && !isAttached(cluster)) await this.#takeOver(cluster, record, embedded)
+    await this.#clusters.close(name)
+    // Older versions have a folder for an attached cluster, too.
+    if (record && (cluster.spec.deletionPolicy === 'Delete' || isAttached(cluster))) {
+      await embedded?.folders.purge(record)
+    }
     if (!isAttached(cluster)) await secrets.remove(cluster, signal)
     log.info({ cluster: name, id: record?.id, policy: cluster.spec.deletionPolicy }, 'a cluster was deleted')
     const left = finalizers.filter((finalizer) => finalizer !== clusterFinalizer)
@@ -196,11 +175,11 @@ export class ClusterController implements Component {
   }
 
   /** Only its own node can end what a killed run left running, so the cluster is started for that. */
-  async #takeOver(cluster: Cluster, record: ClusterFolder): Promise<void> {
-    const { name, uid = '' } = cluster.metadata
-    if (this.#entries.has(name)) return
+  async #takeOver(cluster: Cluster, record: ClusterFolder, embedded: EmbeddedClusters): Promise<void> {
+    const { name } = cluster.metadata
+    if (this.#clusters.get(name)) return
     try {
-      this.#add(name, uid, await this.#options.startEmbedded(record, cluster))
+      this.#clusters.add(cluster, await embedded.start(record, cluster))
     } catch (error) {
       this.#options.log.warn({ err: error, cluster: name }, 'a cluster that is deleted could not be looked at')
     }
@@ -240,6 +219,9 @@ export class ClusterController implements Component {
     }
   }
 }
+
+const onlyAttached =
+  'a Kubernetes runs no further clusters: make it again with spec.kubeconfigSecret, the Secret with the kubeconfig of the cluster to attach'
 
 function statusWith(
   { status }: Cluster,

@@ -3,7 +3,7 @@ import { type Cluster, clusterKind } from '../../resources/cluster.ts'
 import { apiVersionOf } from '../../resources/kind.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { type Secret, secretKind } from '../../resources/secret.ts'
-import { kubeconfigFault } from './attached-kubeconfig.ts'
+import { kubeconfigFault } from './attached/attached-kubeconfig.ts'
 import { ClusterFault } from './cluster-fault.ts'
 
 const key = 'kubeconfig'

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { builtInEngines } from '../../operator/engines/built-in-engines.ts'
 import { builtInProfiles } from '../../operator/resource-profile.ts'
 import { readConfigFile } from './config-file.ts'
 
@@ -18,14 +19,18 @@ describe('readConfigFile', () => {
     return readConfigFile(path)
   }
 
-  it('adds images and profiles to what is built in', async () => {
+  it('adds images, engines and profiles to what is built in', async () => {
     const config = await read(`
 images:
   registry.local-1.localhost/tools/echo: {command: [/bin/cat]}
+engines:
+  VLLM: {image: '{registry}/vllm/vllm-openai:v1'}
 profiles:
   nvidia.com/gpu-h800: {requests: {cpu: 8, memory: 32Gi}, nodeSelector: {pool: big}}
 `)
     expect(config.images).toEqual({ 'registry.local-1.localhost/tools/echo': { command: ['/bin/cat'] } })
+    expect(config.engines['VLLM']).toEqual({ ...builtInEngines.VLLM, image: '{registry}/vllm/vllm-openai:v1' })
+    expect(config.engines['LlamaCpp']).toEqual(builtInEngines.LlamaCpp)
     expect(config.profiles['nvidia.com/gpu-h800']).toEqual({
       requests: { cpu: '8', memory: '32Gi' },
       nodeSelector: { pool: 'big' },
@@ -38,7 +43,7 @@ profiles:
     ['an empty file', () => read('')],
     ['JSON', () => read('{"profiles": {}}')],
   ])('takes %s', async (_name, readIt) => {
-    expect(await readIt()).toEqual({ images: {}, profiles: builtInProfiles })
+    expect(await readIt()).toEqual({ images: {}, engines: builtInEngines, profiles: builtInProfiles })
   })
 
   it.each([
@@ -46,6 +51,7 @@ profiles:
     ['cards: {}', /Unrecognized key: "cards"/],
     ['images: {a: {}}', /--config: images\.a\.command/],
     ['profiles: {x: {}}', /--config: profiles\.x/],
+    ['engines: {x: {}}', /--config: engines\.x\.image: must name an image/],
   ])('refuses %j by name', async (text, message) => {
     await expect(read(text)).rejects.toThrow(message)
   })

@@ -3,24 +3,35 @@ import { z } from 'zod'
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 import { parseImages } from '../../node/images/image-file.ts'
 import type { ImageEntry } from '../../node/images/image-store.ts'
+import { parseEngines } from '../../operator/engines/engine-file.ts'
+import type { EngineTable } from '../../operator/engines/engine.ts'
 import { parseProfiles } from '../../operator/profile-file.ts'
 import type { ProfileTable } from '../../operator/resource-profile.ts'
 
-/** What the machine's operator adds: programs for images, and resource profiles. */
+/** What the operator of the machine or cluster adds: programs for images, engines, and resource profiles. */
 export interface ConfigFile {
   readonly images: Readonly<Record<string, ImageEntry>>
+  readonly engines: EngineTable
   readonly profiles: ProfileTable
 }
 
 const flag = '--config'
-const sectionsSchema = z.strictObject({ images: z.unknown().optional(), profiles: z.unknown().optional() })
+const sectionsSchema = z.strictObject({
+  images: z.unknown().optional(),
+  engines: z.unknown().optional(),
+  profiles: z.unknown().optional(),
+})
 
 /** Reads the file given by `--config`. Without one, only the built-in settings apply. */
 export async function readConfigFile(path: string | undefined): Promise<ConfigFile> {
   const sections = sectionsSchema.safeParse(path === undefined ? {} : await readYaml(path))
   if (!sections.success) throw refused(`${path ?? ''}: ${sections.error.issues[0]?.message ?? 'is malformed'}`)
-  const { images, profiles } = sections.data
-  return { images: parseImages(images ?? {}, flag), profiles: parseProfiles(profiles ?? {}, flag) }
+  const { images, engines, profiles } = sections.data
+  return {
+    images: parseImages(images ?? {}, flag),
+    engines: parseEngines(engines ?? {}, flag),
+    profiles: parseProfiles(profiles ?? {}, flag),
+  }
 }
 
 async function readYaml(path: string): Promise<unknown> {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
+import { checkDirectory } from './check-directory.ts'
 
 /** A folder for the files of `sluice up`, or of one of its clusters. */
 export class DataFolder {
@@ -64,7 +65,7 @@ export class DataDirectory extends DataFolder {
    */
   static open(path: string): DataDirectory {
     const root = resolve(path)
-    mkdirSync(root, { recursive: true, mode: 0o700 })
+    checkDirectory(root)
     const directory = new DataDirectory(root, takeLock(root))
     directory.write('pid', `${process.pid}\n`)
     return directory
@@ -80,26 +81,37 @@ export class DataDirectory extends DataFolder {
  * Acts on a directory that no process uses, and keeps others from starting with it meanwhile. Changes nothing in it.
  */
 export function whileUnused<T>(path: string, act: () => T): T {
-  const root = resolve(path)
-  // A directory that was never used has no lock, and gets none.
-  if (!existsSync(join(root, 'lock'))) return act()
-  const lock = takeLock(root)
+  const release = lockUnused(path)
   try {
     return act()
   } finally {
-    lock.close()
+    release()
   }
+}
+
+/** Keeps others from starting with a directory until the returned function is called. */
+export function lockUnused(path: string): () => void {
+  const root = resolve(path)
+  // A directory that was never used has no lock, and gets none.
+  if (!existsSync(join(root, 'lock'))) return () => {}
+  const lock = takeLock(root)
+  return () => lock.close()
 }
 
 /** SQLite locks through the operating system, which releases the lock with the process: it can never be stale. */
 function takeLock(root: string): DatabaseSync {
-  const lock = new DatabaseSync(join(root, 'lock'))
+  let lock: DatabaseSync | undefined
   try {
+    lock = new DatabaseSync(join(root, 'lock'))
     lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
     return lock
   } catch (error) {
-    lock.close()
-    throw new SluiceError('data_directory_in_use', { path: root, pid: readPid(root) }, { cause: error })
+    lock?.close()
+    if (errorMessage(error).includes('locked')) {
+      throw new SluiceError('data_directory_in_use', { path: root, pid: readPid(root) }, { cause: error })
+    }
+    const reason = `its lock cannot be opened (${errorMessage(error)})`
+    throw new SluiceError('data_directory_unusable', { path: root, reason }, { cause: error })
   }
 }
 

@@ -16,6 +16,8 @@ const identitySchema = z.object({
   center: z.string().regex(centerCodePattern),
   adminToken: z.string().min(32),
 })
+/** The first versions had the center from a flag of each start, and kept it nowhere. */
+const storedIdentitySchema = identitySchema.partial({ center: true })
 const credentialsSchema = z.object({
   accessKey: z.string().min(8),
   secretKey: z.string().min(16),
@@ -29,11 +31,13 @@ export type Identity = z.infer<typeof identitySchema>
 export type Credentials = z.infer<typeof credentialsSchema>
 
 export function openIdentity(directory: DataFolder, center: string | undefined): Identity {
-  const identity = kept(directory, 'identity.json', identitySchema, () => ({
+  const stored = kept(directory, 'identity.json', storedIdentitySchema, () => ({
     clusterId: newClusterId(),
     center: center ?? 'local-1',
     adminToken: randomBytes(32).toString('base64url'),
   }))
+  const identity = { ...stored, center: stored.center ?? center ?? 'local-1' }
+  if (stored.center === undefined) write(directory, 'identity.json', identity)
   if (center === undefined || center === identity.center) return identity
   // Exposed hosts and image names contain the center, so a cluster cannot move to another one.
   const reason = `this data directory belongs to the center ${identity.center}; leave the flag out, or use another --data.`
@@ -65,12 +69,16 @@ function kept<T>(directory: DataFolder, name: string, schema: z.ZodType<T>, make
   const text = directory.read(name)
   if (text === undefined) {
     const made = make()
-    directory.write(name, `${JSON.stringify(made, null, 2)}\n`)
+    write(directory, name, made)
     return made
   }
   const parsed = schema.safeParse(parseJson(text))
   if (parsed.success) return parsed.data
   throw new SluiceError('data_file_unreadable', { path: directory.path(name) }, { cause: parsed.error })
+}
+
+function write(directory: DataFolder, name: string, content: unknown): void {
+  directory.write(name, `${JSON.stringify(content, null, 2)}\n`)
 }
 
 function parseJson(text: string): unknown {

@@ -205,4 +205,53 @@ describe('GatewayStreams', () => {
     expect(opened).toBeGreaterThan(1)
     expect(demand.unknownGateways).toBe(0)
   })
+
+  /** Gateways that say once that they have no requests, for as long as `speak` holds. */
+  function speaking(speak: () => boolean) {
+    const clock = new FakeClock()
+    const pods = new PodCache()
+    const demand = new JoinedDemand(() => clock.now())
+    const streams = new GatewayStreams({
+      namespace: 'sluice',
+      pods,
+      demand,
+      clock,
+      log: silentLogger,
+      async *listen(_address, signal) {
+        if (speak()) yield { known: true, whole: true, models: {}, gone: [] }
+        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+        throw new Error('aborted')
+      },
+    })
+    running.push(streams)
+    return { clock, pods, demand, streams }
+  }
+
+  it('begins with nothing when it leads again: what it heard long ago must not put a Model to sleep', async () => {
+    let isReachable = true
+    const { clock, pods, demand, streams } = speaking(() => isReachable)
+    pods.put(gatewayPod('one', { host: '10.0.0.1', port: 1 }))
+    streams.start()
+    await clock.advance(1)
+    expect(demand.sample('m')?.isPartial).toBe(false)
+    await streams.stop()
+    expect(demand.sample('m')).toBeUndefined()
+    isReachable = false
+    streams.start()
+    await clock.advance(1)
+    expect(demand.sample('m')?.isPartial).toBe(true)
+  })
+
+  it('knows nothing of a gateway at its new address before it was heard there', async () => {
+    let isReachable = true
+    const { clock, pods, demand, streams } = speaking(() => isReachable)
+    pods.put(gatewayPod('one', { host: '10.0.0.1', port: 1 }))
+    streams.start()
+    await clock.advance(1)
+    expect(demand.unknownGateways).toBe(0)
+    isReachable = false
+    pods.put(gatewayPod('one', { host: '10.0.0.2', port: 1 }))
+    await clock.advance(1)
+    expect(demand.unknownGateways).toBe(1)
+  })
 })

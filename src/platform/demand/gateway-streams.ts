@@ -48,6 +48,7 @@ export class GatewayStreams implements Component {
   async stop(): Promise<void> {
     this.#unsubscribe()
     const streams = [...this.#streams.keys()].map((gateway) => this.#end(gateway))
+    this.#options.demand.forget()
     await Promise.all(streams)
   }
 
@@ -90,6 +91,8 @@ export class GatewayStreams implements Component {
     const stream = this.#streams.get(gateway)
     this.#streams.delete(gateway)
     stream?.stop.abort(new Error('the gateway is gone'))
+    // It may still be there, at another address, where nobody has heard it yet.
+    this.#options.demand.lose(gateway)
     return stream?.ended ?? Promise.resolve()
   }
 }

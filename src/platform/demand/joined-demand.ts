@@ -66,6 +66,12 @@ export class JoinedDemand implements Demand {
     if (gateway) gateway.isKnown = false
   }
 
+  /** Nobody listens any more. What was told is not true for long, so nothing of it counts when somebody does again. */
+  forget(): void {
+    this.#isListed = false
+    this.#gateways.clear()
+  }
+
   sample(model: string): DemandReading | undefined {
     if (!this.#isListed) return undefined
     const heard = this.#heard(model)

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { imagesFolder } from '../../node/images/image-folders.ts'
-import { type ImageEntry, ImageStore } from '../../node/images/image-store.ts'
+import { type ImageEntry, ImageStore, repositoryOf } from '../../node/images/image-store.ts'
 import { ImportedImages } from '../../node/images/imported-images.ts'
 import type { DataFolder } from '../data/data-directory.ts'
-import { type EnginePrograms, enginePrograms } from './image-entries.ts'
+import { enginePrograms } from './image-entries.ts'
 
 export interface ClusterImagesOptions {
   /** The cluster's own folder. */
@@ -29,8 +29,8 @@ const kept = z.array(z.string())
 export class ClusterImages {
   readonly store: ImageStore
   readonly #options: ClusterImagesOptions
-  /** By registry, the latest last. */
-  readonly #programs = new Map<string, EnginePrograms>()
+  /** The registries, the latest last. */
+  readonly #learnt = new Set<string>()
   #entries: Readonly<Record<string, ImageEntry>> = {}
 
   constructor(options: ClusterImagesOptions) {
@@ -41,9 +41,12 @@ export class ClusterImages {
     this.store = new ImageStore(() => this.#known(), imported)
   }
 
-  /** Why the engine vLLM cannot run here. */
-  get vllmUnavailable(): string | undefined {
-    return this.#current().vllmUnavailable
+  /** Why an image of ours has no program on this machine; undefined if it has, or if it is not ours. */
+  whyUnavailable(image: string): string | undefined {
+    const entries = this.#known()
+    const repository = repositoryOf(image)
+    const entry = Object.hasOwn(entries, repository) ? entries[repository] : undefined
+    return entry && 'unavailable' in entry ? entry.unavailable : undefined
   }
 
   #known(): Readonly<Record<string, ImageEntry>> {
@@ -54,24 +57,20 @@ export class ClusterImages {
   /** The current one first. */
   #registries(): readonly string[] {
     this.#current()
-    return [...new Set([this.#options.registry(), ...this.#programs.keys()])]
+    return [...new Set([this.#options.registry(), ...this.#learnt])]
   }
 
-  #current(): EnginePrograms {
+  #current(): void {
     const registry = this.#options.registry()
-    const known = this.#programs.get(registry)
-    if (known) return known
-    const learnt = this.#learn(registry)
-    const registries = [...this.#programs.keys()].slice(-mostKept)
+    if (this.#learnt.has(registry)) return
+    this.#learn(registry)
+    const registries = [...this.#learnt].slice(-mostKept)
     this.#options.folder.write(file, `${JSON.stringify(registries)}\n`)
-    return learnt
   }
 
-  #learn(registry: string): EnginePrograms {
-    const programs = enginePrograms(registry, this.#options.configured)
-    this.#programs.set(registry, programs)
-    this.#entries = { ...this.#entries, ...programs.images }
-    return programs
+  #learn(registry: string): void {
+    this.#learnt.add(registry)
+    this.#entries = { ...this.#entries, ...enginePrograms(registry, this.#options.configured) }
   }
 }
 

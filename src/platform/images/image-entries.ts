@@ -11,26 +11,19 @@ const mainProgram = join(ownFolder, 'bin', 'sluice.mjs')
  * The files that this program consists of. The rest of its folder stays hidden, since people may keep data or keys
  * there.
  */
-const visible = ['.gpu-binaries', 'bin', 'node_modules', 'package.json', 'src', 'web/dist'].map((name) =>
-  join(ownFolder, name),
+const visible = ['.gpu-binaries', 'bin', 'node_modules', 'package.json', 'src', 'web/console/dist', 'web/dist'].map(
+  (name) => join(ownFolder, name),
 )
 /** Where engines keep what they have compiled for the machine's cards, since compiling takes minutes. */
 const kept = '/var/cache/sluice'
 const vllmMissing = 'this machine has no vllm on its PATH; install vLLM, or use the engine LlamaCpp'
-
-export interface EnginePrograms {
-  readonly images: Readonly<Record<string, ImageEntry>>
-  /** Why the engine vLLM cannot run here. */
-  readonly vllmUnavailable: string | undefined
-}
 
 /** What the images of the center's registry stand for on this machine. The operator's additions take precedence. */
 export function enginePrograms(
   registry: string,
   added: Readonly<Record<string, ImageEntry>> = {},
   path = process.env['PATH'] ?? '',
-): EnginePrograms {
-  const vllmImage = `${registry}/sluice/vllm`
+): Readonly<Record<string, ImageEntry>> {
   const vllm = path
     .split(delimiter)
     .map((folder) => join(folder, 'vllm'))
@@ -47,15 +40,19 @@ export function enginePrograms(
     kept,
   }
   return {
-    images: {
-      [`${registry}/sluice/sluice`]: { command: [process.execPath, mainProgram], ...own },
-      [`${registry}/sluice/llama-cpp`]: { command: [process.execPath, mainProgram, 'serve'], ...own },
-      [vllmImage]: vllm === undefined ? { unavailable: vllmMissing } : vllmEntry(vllm),
-      ...added,
+    [`${registry}/sluice/sluice`]: { command: [process.execPath, mainProgram], ...own },
+    [`${registry}/sluice/llama-cpp`]: {
+      ...own,
+      command: [process.execPath, mainProgram, 'serve'],
+      env: { ...own.env, ...hugePages },
     },
-    vllmUnavailable: vllm === undefined && !Object.hasOwn(added, vllmImage) ? vllmMissing : undefined,
+    [`${registry}/sluice/vllm`]: vllm === undefined ? { unavailable: vllmMissing } : vllmEntry(vllm),
+    ...added,
   }
 }
+
+/** As bin/sluice has it: weights are written to large pages, which a model is awake sooner with. */
+const hugePages = { GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' }
 
 /** vLLM with the Python that runs it, wherever they are installed. */
 function vllmEntry(program: string): ImageEntry {

@@ -7,7 +7,7 @@ import { type EndpointSlice, serviceNameLabel } from '../../resources/endpoint-s
 import type { Node } from '../../resources/node.ts'
 import { edgeCaches } from '../cluster-caches.ts'
 import { type CertificateFiles, ServedCertificate } from '../data/served-certificate.ts'
-import { EdgeCertificate } from '../edge-certificate.ts'
+import { RenewedCertificate, edgeNames } from '../data/renewed-certificate.ts'
 import { LiveCenters } from '../live-center.ts'
 import { ExposureRole } from '../roles/exposure-role.ts'
 import { ServingRole } from '../roles/serving-role.ts'
@@ -44,11 +44,11 @@ function edge(options: ExposureOptions, parts: RoleParts): Component {
       const clusterId = home.metadata.name
       const { center } = home.spec
       const onDomainChange = (listener: () => void) => centers.onChange(listener)
-      const edgeCertificate = await EdgeCertificate.issue({
+      const edgeCertificate = await RenewedCertificate.issue({
+        of: 'the edge',
         authority: await openSecretAuthority(client, clock.now(), signal),
-        hosts: ['localhost'],
-        domains: () => centers.domainsWith(center),
-        onDomainChange,
+        names: () => edgeNames(centers.domainsWith(center), ['localhost']),
+        onNamesChange: onDomainChange,
         clock,
         log,
       })

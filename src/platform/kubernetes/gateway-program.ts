@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os'
+import { availableParallelism, hostname } from 'node:os'
+import type { Component } from '../../foundation/lifecycle.ts'
 import { apiKeyKind } from '../../resources/api-key.ts'
 import { gatewayNamespace, gatewayServiceName } from '../../resources/model-labels.ts'
 import { modelKind } from '../../resources/model.ts'
@@ -10,6 +11,7 @@ import { DemandListener } from '../demand/demand-listener.ts'
 import { GatewayRole } from '../roles/gateway-role.ts'
 import { ServingRole } from '../roles/serving-role.ts'
 import { defaultServingThreads } from '../serving/serving-count.ts'
+import { usageWriter } from '../usage/usage-writing.ts'
 import { type RoleOptions, type RunningRole, startRole } from './role-program.ts'
 
 export interface GatewayOptions extends RoleOptions {
@@ -37,7 +39,8 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
         keys: informers.add(apiKeyKind),
       }
       const threads = options.gatewayWorkers ?? defaultServingThreads(availableParallelism(), process.platform)
-      const gateway = new GatewayRole({ ...options, caches, threads, clock, log, metrics })
+      const usage = usageWriter({ client, room: 'gateway', writer: `gateway-${hostname()}`, clock, log, metrics })
+      const gateway = new GatewayRole({ ...options, caches, threads, usage, clock, log, metrics })
       const demand = new DemandListener({
         host: options.host,
         port: options.demandPort,
@@ -62,8 +65,13 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
         metrics,
       })
       early(serving.early)
+      const ports: Component = {
+        name: 'ports',
+        start: () => log.info({ port: serving.gateway?.port, demandPort: demand.port }, 'the gateway listens'),
+      }
       // Stopped in reverse: whoever waits for a Model goes on waiting, and is heard of, while requests may still end.
-      return [demand, gateway, serving]
+      // What they used is written when all have ended.
+      return [usage, demand, gateway, serving, ports]
     },
     signal,
   )

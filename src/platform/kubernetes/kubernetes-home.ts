@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
 import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import { EventRecorder } from '../../cluster/event-recorder.ts'
 import type { ObjectCache } from '../../cluster/informer.ts'
-import { WorkQueue } from '../../cluster/work-queue.ts'
+import { connectKubernetesText } from '../../cluster/kubernetes-client.ts'
 import { abortReason, type Clock } from '../../foundation/clock.ts'
-import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type Cluster, clusterKind, homeLabel } from '../../resources/cluster.ts'
 import { computeCenterKind } from '../../resources/compute-center.ts'
-import { withCondition } from '../../resources/kubernetes-object.ts'
 import { namespaceKind } from '../../resources/namespace.ts'
-import { type Node, isNodeReady } from '../../resources/node.ts'
-import { backgroundTask } from '../background-task.ts'
-import { clusterCondition, clusterVerdict } from '../clusters/cluster-phase.ts'
+import type { Node } from '../../resources/node.ts'
+import type { Pod } from '../../resources/pod.ts'
+import { watchAttachedCluster } from '../clusters/attached/attached-cluster.ts'
+import { ClusterController } from '../clusters/cluster-controller.ts'
+import { ClusterSecrets } from '../clusters/cluster-secrets.ts'
 import { type CenterFacts, createMissing } from '../home-resources.ts'
 
 export interface HomeSettings {
@@ -35,7 +35,7 @@ export function kubernetesClusterId(systemNamespaceUid: string): string {
 }
 
 export function homeClusterOf(clusters: ObjectCache<Cluster>): Cluster | undefined {
-  return clusters.list().find(({ metadata }) => metadata.labels?.[homeLabel] !== undefined)
+  return clusters.list().find(isHome)
 }
 
 /** Waits for the controller to have said which cluster this is. */
@@ -57,12 +57,15 @@ export function homeClusterIn(clusters: ObjectCache<Cluster>, signal: AbortSigna
   })
 }
 
-/** Makes the Cluster and the ComputeCenter of this Kubernetes where they are missing. What is there stays as it is. */
+/**
+ * Makes the Cluster and the ComputeCenter of this Kubernetes where they are missing. What is there stays as it is.
+ * Resolves with the Cluster.
+ */
 export async function createKubernetesHome(
   client: ClusterClient,
   { clusterName, enterprise, center }: HomeSettings,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Cluster> {
   const { code, proxyDomain, registry } = center
   const names = { name: code, nameEn: code, country: '', address: '' }
   await createMissing(client, computeCenterKind, {
@@ -70,54 +73,66 @@ export async function createKubernetesHome(
     spec: { id: '1', code, ...names, proxyDomain, registry },
   })
   const { items } = await client.list(clusterKind, {}, signal)
-  if (items.some(({ metadata }) => metadata.labels?.[homeLabel] !== undefined)) return
+  const there = items.find(isHome)
+  if (there) return there
   const system = await client.get(namespaceKind, { name: 'kube-system' }, signal)
-  await createMissing(client, clusterKind, {
-    metadata: { name: kubernetesClusterId(system?.metadata.uid ?? ''), labels: { [homeLabel]: 'controller' } },
-    spec: { displayName: clusterName, enterprise, center: code },
-  })
+  const name = kubernetesClusterId(system?.metadata.uid ?? '')
+  const home = {
+    metadata: { name, labels: { [homeLabel]: 'controller' } },
+    spec: { displayName: clusterName, enterprise, center: code, deletionPolicy: 'Retain' as const },
+  }
+  await createMissing(client, clusterKind, home)
+  return { apiVersion: 'sluice.dev/v1', kind: 'Cluster', ...home }
 }
 
-/** Reports in the home Cluster's status how this Kubernetes is. Only one that no `sluice up` looks after. */
-export function homeStatusTask(options: {
+/**
+ * Reports the status of this Kubernetes and of the clusters that are attached to it. `undefined` where a `sluice up`
+ * does that, since it runs the cluster.
+ */
+export function kubernetesClusters(options: {
+  readonly home: Cluster
   readonly client: ClusterClient
   readonly clusters: ObjectCache<Cluster>
   readonly nodes: ObjectCache<Node>
+  readonly pods: ObjectCache<Pod>
   readonly controlPlane: string
   readonly clock: Clock
   readonly log: Logger
-}): Component {
-  const { client, clusters, nodes, controlPlane, clock, log } = options
-  const queue = new WorkQueue({
-    name: 'home-cluster',
+}): ClusterController | undefined {
+  const { home, client, clusters, nodes, pods, controlPlane, clock, log } = options
+  if (home.metadata.labels?.[homeLabel] !== 'controller') return undefined
+  return new ClusterController({
+    client,
+    clusters,
+    embedded: undefined,
+    secrets: new ClusterSecrets(client),
+    events: new EventRecorder({ client, component: 'sluice-clusters', clock, log }),
+    home: {
+      id: home.metadata.name,
+      controlPlane,
+      nodes,
+      pods,
+      // What is written here is read by nobody while this API does not answer.
+      silence: () => undefined,
+      onChange: (listener) => nodes.onChange(listener),
+      update() {},
+      close: () => Promise.resolve(),
+    },
+    attach: attachTo({ withPods: false, clock, log }),
+    lookAgainMs: lookAtKubeconfigsMs,
     clock,
     log,
-    concurrency: 1,
-    async reconcile(ref, signal) {
-      const home = homeClusterOf(clusters)
-      if (home?.metadata.name !== ref.name || home.metadata.labels?.[homeLabel] !== 'controller') return {}
-      const all = nodes.list()
-      const running = { silence: undefined, nodes: all.length, readyNodes: all.filter(isNodeReady).length }
-      const verdict = clusterVerdict({ isDeleting: false, running })
-      const conditions = withCondition(home.status?.conditions, clusterCondition(verdict), clock.now())
-      const status = { ...home.status, id: ref.name, controlPlane, phase: verdict.phase, conditions }
-      if (!isDeepStrictEqual(status, home.status)) {
-        await client.changeStatus(clusterKind, ref, (current) => ({ ...current, status }), signal)
-      }
-      return {}
-    },
   })
-  return backgroundTask('home cluster', async (signal) => {
-    const look = () => {
-      const name = homeClusterOf(clusters)?.metadata.name
-      if (name !== undefined) queue.add({ name })
-    }
-    const unsubscribe = [clusters.onChange(look), nodes.onChange(look)]
-    look()
-    try {
-      await queue.run(signal)
-    } finally {
-      for (const stop of unsubscribe) stop()
-    }
-  })
+}
+
+/** Every look is a request, from each process that watches attached clusters. */
+export const lookAtKubeconfigsMs = 30_000
+
+export function attachTo(options: { readonly withPods: boolean; readonly clock: Clock; readonly log: Logger }) {
+  return async (id: string, kubeconfig: string) =>
+    watchAttachedCluster({ ...options, id, client: await connectKubernetesText(kubeconfig) })
+}
+
+function isHome({ metadata }: Cluster): boolean {
+  return metadata.labels?.[homeLabel] !== undefined
 }

@@ -5,7 +5,9 @@ import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 import { type Component, Lifecycle } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { Metrics } from '../../foundation/metrics.ts'
+import { aborted } from '../aborted.ts'
 import { joinLogFile, standardOutput } from '../data/log-file.ts'
+import { collectStartGarbage } from '../data/start-garbage.ts'
 import { Informers } from '../informers.ts'
 import { LoopBoard } from '../loop-watch/loop-board.ts'
 import { LoopWatch } from '../loop-watch/loop-watch.ts'
@@ -18,6 +20,8 @@ export interface RoleOptions {
   readonly kubeconfig: string | undefined
   readonly host: string
   readonly healthPort: number
+  /** A watch that brings nothing for so long is begun anew. */
+  readonly watchSilenceMs?: number | undefined
   /** How long requests may take to end at a stop. */
   readonly stopGraceMs?: number | undefined
 }
@@ -57,7 +61,7 @@ export async function startRole(
   clock: Clock = systemClock,
 ): Promise<RunningRole> {
   const log = joinLogFile(standardOutput)
-  const client = await connect(options.kubeconfig)
+  const client = await connect(options)
   const metrics = new Metrics()
   metrics.includeProcess()
   exportControllerFigures(metrics)
@@ -95,22 +99,15 @@ export async function startRole(
     if (!signal.aborted) throw error
   }
   obstacle = signal.aborted ? 'it is stopping' : undefined
-  if (!signal.aborted) log.info({ role: name }, 'ready')
+  if (!signal.aborted) log.info({ role: name, healthPort: health.port }, 'ready')
+  collectStartGarbage()
   return { healthPort: health.port, ended: stopped }
 }
 
-async function connect(kubeconfig: string | undefined): Promise<KubernetesClient> {
+async function connect({ kubeconfig, watchSilenceMs }: RoleOptions): Promise<KubernetesClient> {
   try {
-    return await connectKubernetes(kubeconfig)
+    return await connectKubernetes(kubeconfig, { watchSilenceMs })
   } catch (error) {
     throw new SluiceError('invalid_flag', { flag: '--kubeconfig', reason: errorMessage(error) }, { cause: error })
   }
-}
-
-/** Resolves when the signal is aborted. */
-export function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }

@@ -4,7 +4,8 @@ import { type Model, modelKind, modelSchema } from '../../resources/model.ts'
 import { type Node, nodeSchema } from '../../resources/node.ts'
 import { HeldObjects } from '../../resources/object-cache.ts'
 import { ClusterCards } from './cluster-cards.ts'
-import { modelCardWarning } from './model-card-warning.ts'
+import { builtInEngines } from '../../operator/engines/built-in-engines.ts'
+import { modelWarning } from './model-warning.ts'
 
 const [l40s, h800] = ['nvidia.com/gpu-l40s', 'nvidia.com/gpu-h800']
 
@@ -26,7 +27,7 @@ const modelWith = (resourceProfile: string, replicas?: number): Model =>
 
 function stage() {
   const nodes = new HeldObjects<Node>()
-  const cards = new ClusterCards({ own: [l40s, l40s], nodes, table: builtInProfiles })
+  const cards = new ClusterCards({ own: new Map([['here', new Map([[l40s, 2]])]]), nodes, table: builtInProfiles })
   let changes = 0
   cards.onChange(() => (changes += 1))
   return { nodes, cards, changes: () => changes }
@@ -40,8 +41,17 @@ it('counts the cards of this machine before its Node is there, and then those of
   expect(cards.facts().cardKinds).toEqual([l40s, h800])
   expect(cards.facts().largestNode?.get(h800)).toBe(8)
   expect(cards.facts().largestNode?.get('example.com/fpga')).toBe(1)
+  expect(cards.facts().nodeCards?.get(h800)).toEqual([4, 8])
   nodes.remove({ name: 'b' })
   expect(cards.facts().largestNode?.get(h800)).toBe(4)
+})
+
+it('counts the cards of this machine once, whether its Node is there or not', () => {
+  const { nodes, cards } = stage()
+  expect(cards.facts().nodeCards).toEqual(new Map([[l40s, [2]]]))
+  nodes.put(nodeWith('here', { [l40s]: '2' }))
+  nodes.put(nodeWith('there', { [l40s]: '2' }))
+  expect(cards.facts().nodeCards?.get(l40s)).toEqual([2, 2])
 })
 
 it('tells of other cards, and not of every report of a node', () => {
@@ -53,9 +63,9 @@ it('tells of other cards, and not of every report of a node', () => {
   expect(changes()).toBe(2)
 })
 
-it('warns about a Model that no node can hold, when its profile is new', () => {
+it('warns about a Model that no node can hold or no engine serves, when that is new', () => {
   const { nodes, cards } = stage()
-  const plugin = modelCardWarning(() => cards.facts())
+  const plugin = modelWarning(() => cards.facts(), builtInEngines)
   const warningsOf = (object: Model, previous?: Model) => {
     const warnings: string[] = []
     const operation = previous ? 'update' : 'create'
@@ -68,4 +78,13 @@ it('warns about a Model that no node can hold, when its profile is new', () => {
   expect(warningsOf(modelWith(`${h800}:1`), modelWith(`${l40s}:1`))).toHaveLength(1)
   nodes.put(nodeWith('a', { [h800]: '4' }))
   expect(warningsOf(modelWith(`${h800}:1`))).toEqual([])
+  const steam = modelWith(`${h800}:1`)
+  steam.spec.engine = 'Steam'
+  expect(warningsOf(steam)).toEqual(['The engine Steam is not known here. Known: LlamaCpp, VLLM.'])
+  expect(warningsOf(steam, steam)).toEqual([])
+  const adapted = modelWith(`${h800}:1`)
+  adapted.spec.adapters = [{ name: 'sql', url: 'pvc://userdata/sql' }]
+  adapted.spec.engine = 'LlamaCpp'
+  expect(warningsOf(adapted)).toEqual([expect.stringContaining('loads no adapters')])
+  expect(warningsOf(adapted, adapted)).toEqual([])
 })

@@ -3,26 +3,36 @@ import type { ObjectCache } from '../../cluster/informer.ts'
 import type { ProfileFacts, ProfileTable } from '../../operator/resource-profile.ts'
 import type { Node } from '../../resources/node.ts'
 
-/** Cards are named `<vendor>.com/gpu-<model>`. The operator's profiles may count other resources as cards. */
-const cardName = /^[^/]+\.com\/gpu-/
+/**
+ * Cards are named `<vendor>.com/gpu-<model>`, or `<vendor>.com/gpu` by the vendors' own device plugins. The operator's
+ * profiles may count other resources as cards.
+ */
+const cardName = /^[^/]+\.com\/gpu(-|$)/
 
-/** Which cards the cluster's nodes have. This machine's cards count from the start, even before its Node is written. */
+/** How many cards of each kind there are. */
+export type CardCounts = ReadonlyMap<string, number>
+
+/** Which cards the cluster's nodes have. Those of this machine count from the start, even before it is a Node. */
 export class ClusterCards {
-  readonly #own: ReadonlyMap<string, number>
+  readonly #own: ReadonlyMap<string, CardCounts>
   readonly #nodes: ObjectCache<Node>
   readonly #table: ProfileTable
+  readonly #groupsUnavailable: string | undefined
   readonly #listeners = new Set<() => void>()
   #facts: ProfileFacts | undefined
 
   constructor(options: {
-    /** The kind of each card of this machine. */
-    readonly own: readonly string[]
+    /** The cards of this machine, by the names of its Nodes. */
+    readonly own: ReadonlyMap<string, CardCounts>
     readonly nodes: ObjectCache<Node>
     readonly table: ProfileTable
+    /** Why Pods of one replica could not work together; undefined when they can. */
+    readonly groupsUnavailable?: string | undefined
   }) {
-    this.#own = countsOf(options.own)
+    this.#own = options.own
     this.#nodes = options.nodes
     this.#table = options.table
+    this.#groupsUnavailable = options.groupsUnavailable
     options.nodes.onChange(({ type, object, previous }) => {
       // Nodes report every few seconds, but their cards rarely change.
       const after = type === 'deleted' ? undefined : resourcesOf(object)
@@ -47,19 +57,21 @@ export class ClusterCards {
   }
 
   #read(): ProfileFacts {
-    const largestNode = new Map(this.#own)
+    const nodes = new Map([...this.#own].map(([name, counts]) => [name, new Map(counts)]))
     for (const node of this.#nodes.list()) {
-      for (const [name, count] of resourcesOf(node)) largestNode.set(name, Math.max(count, largestNode.get(name) ?? 0))
+      const counts = nodes.get(node.metadata.name) ?? new Map<string, number>()
+      for (const [kind, count] of resourcesOf(node)) counts.set(kind, Math.max(count, counts.get(kind) ?? 0))
+      nodes.set(node.metadata.name, counts)
     }
-    const cardKinds = [...largestNode.keys()].filter((name) => this.#own.has(name) || cardName.test(name))
-    return { table: this.#table, cardKinds, largestNode }
+    const nodeCards = new Map<string, number[]>()
+    for (const [kind, count] of [...nodes.values()].flatMap((counts) => [...counts])) {
+      nodeCards.set(kind, [...(nodeCards.get(kind) ?? []), count])
+    }
+    const largestNode = new Map([...nodeCards].map(([kind, counts]) => [kind, Math.max(...counts)]))
+    const ownKinds = new Set([...this.#own.values()].flatMap((counts) => [...counts.keys()]))
+    const cardKinds = [...largestNode.keys()].filter((name) => ownKinds.has(name) || cardName.test(name))
+    return { table: this.#table, cardKinds, largestNode, nodeCards, groupsUnavailable: this.#groupsUnavailable }
   }
-}
-
-function countsOf(kinds: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1)
-  return counts
 }
 
 /** Resources in whole pieces. Counts the capacity, not what is free: a card under repair will come back. */

@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Logger } from '../../foundation/log.ts'
 import { version } from '../version.ts'
 
 const deadlineMs = 60_000
-const engine = new URL('../../engine/serve.ts', import.meta.url).href
+const mainProgram = fileURLToPath(new URL('../../../bin/sluice.mjs', import.meta.url))
 
 /** The folder with engines' compiled code, which they can read but not write. `undefined` if none is kept. */
 export function compiledFolder(): string | undefined {
@@ -22,10 +23,10 @@ export function compiledFolder(): string | undefined {
 export function compileEngine(log: Logger, signal: AbortSignal): void {
   const folder = getCompileCacheDir()
   if (folder === undefined) return
-  const mark = join(folder, `engine-${version}`)
+  const mark = join(folder, `built-engine-${version}`)
   if (existsSync(mark)) return
-  const text = `await import(${JSON.stringify(engine)}); process.exit()`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', text], {
+  // Its whole program is one file (decision 0024), which is compiled before it looks at its flags.
+  const child = spawn(process.execPath, [mainProgram, 'serve', '--help'], {
     env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: dirname(folder) },
     stdio: 'ignore',
     signal,

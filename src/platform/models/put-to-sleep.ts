@@ -8,6 +8,7 @@ import { controllingModel } from '../../resources/model-ownership.ts'
 import { modelKind } from '../../resources/model.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
+import type { KubeconfigChoice } from '../commanded-cluster.ts'
 
 const namespace = gatewayNamespace
 const lookEveryMs = 250
@@ -22,11 +23,11 @@ export interface SleepOrder {
 
 /** Puts Models to sleep in the cluster of a kubeconfig; without one, in the cluster that this program runs in. */
 export async function putToSleepIn(
-  kubeconfig: string | undefined,
+  kubeconfig: KubeconfigChoice,
   order: SleepOrder,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const client = await connectKubernetes(kubeconfig)
+  const client = await connectKubernetes(kubeconfig.path, { context: kubeconfig.context })
   try {
     return await putToSleep(client, order, signal)
   } finally {

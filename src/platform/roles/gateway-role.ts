@@ -23,6 +23,8 @@ export interface GatewayRoleOptions {
   readonly bodyLimitBytes: number
   /** How many serving threads there are. */
   readonly threads: number
+  /** Gets what models answered to whom. */
+  readonly usage?: GatewayToServe['usage']
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
@@ -53,7 +55,7 @@ export class GatewayRole implements Component {
       loads,
       settings: { wakeDeadlineMs },
     })
-    this.served = { settings: servedSettings(options), loads, pool: this.pool, models, keys }
+    this.served = { settings: servedSettings(options), loads, pool: this.pool, models, keys, usage: options.usage }
   }
 
   /** Turns waiting clients away; the threads go on with requests that are being answered. */

@@ -1,35 +1,42 @@
+import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
+import type { ConsoleWorld } from '../../management/console/console-world.ts'
 import { ManagementServer } from '../../management/management-server.ts'
 import { type Cluster, clusterIdOf } from '../../resources/cluster.ts'
+import { gatewayNamespace } from '../../resources/model-labels.ts'
 import type { HomeCaches } from '../cluster-caches.ts'
 import type { RunningCluster } from '../clusters/running-cluster.ts'
 import { urlHost } from '../listen.ts'
 
 export interface ManagementRoleOptions {
-  readonly caches: Pick<HomeCaches, 'keys' | 'centers' | 'clusters'>
+  readonly caches: Pick<HomeCaches, 'keys' | 'centers' | 'clusters' | 'usage'>
   readonly homeId: string
   /** The running cluster behind the Cluster of this name; `undefined` while it does not run. */
   readonly running: (name: string) => Pick<RunningCluster, 'nodes' | 'pods' | 'silence'> | undefined
   readonly host: string
   readonly port: number
   readonly outside?: number | undefined
+  readonly console: Omit<ConsoleWorld, 'pageDirectory' | 'clusterId' | 'namespace'>
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
 }
 
-/** The management API for all clusters. */
+const pageDirectory = fileURLToPath(new URL('../../../web/console/dist', import.meta.url))
+
+/** The management API for all clusters, and the console of the home cluster. */
 export class ManagementRole implements Component {
   readonly name = 'management'
   readonly #host: string
   readonly #server: ManagementServer
 
-  constructor({ caches, homeId, running, host, port, outside, clock, log, metrics }: ManagementRoleOptions) {
+  constructor(options: ManagementRoleOptions) {
+    const { caches, homeId, running, host, port, outside, clock, log, metrics } = options
     this.#host = host
-    const { keys, centers, clusters } = caches
+    const { keys, centers, clusters, usage } = caches
     // The home cluster's name is its ID. In a data directory of an older version its status does not say so until it
     // runs.
     const idOf = (cluster: Cluster) => clusterIdOf(cluster) ?? (cluster.metadata.name === homeId ? homeId : '')
@@ -40,7 +47,14 @@ export class ManagementRole implements Component {
       const cluster = byId.get(id)
       if (!cluster) return undefined
       const view = running(cluster.metadata.name) ?? nothingRuns
-      return { cluster, nodes: view.nodes, pods: view.pods, answers: () => view.silence() === undefined }
+      return {
+        cluster,
+        nodes: view.nodes,
+        pods: view.pods,
+        // Models are in the home cluster only.
+        usage: cluster.metadata.name === homeId ? usage : undefined,
+        answers: () => view.silence() === undefined,
+      }
     }
     this.#server = new ManagementServer({
       host,
@@ -49,6 +63,7 @@ export class ManagementRole implements Component {
       keys,
       centers,
       clusters: { find },
+      console: { ...options.console, pageDirectory, clusterId: homeId, namespace: gatewayNamespace },
       // The metrics are about the home cluster and the whole program, so they are for its owner only.
       mayReadMetrics: (enterprise) => clusters.get({ name: homeId })?.spec.enterprise === enterprise,
       clock,

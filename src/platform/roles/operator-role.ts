@@ -9,11 +9,16 @@ import { controllingModel } from '../../resources/model-ownership.ts'
 import { backgroundTask } from '../background-task.ts'
 import type { HomeCaches } from '../cluster-caches.ts'
 import type { ClusterCards } from '../models/cluster-cards.ts'
+import { askHealth } from '../models/ask-health.ts'
+import { ClusterGroupRoom } from '../models/cluster-group-room.ts'
 import { version } from '../version.ts'
 
-export interface OperatorRoleOptions extends Pick<ModelControllerOptions, 'files' | 'registry' | 'engineUnavailable'> {
+export interface OperatorRoleOptions extends Pick<
+  ModelControllerOptions,
+  'files' | 'registry' | 'engines' | 'imageUnavailable' | 'readLogTail' | 'isRemote'
+> {
   readonly client: ClusterClient
-  readonly caches: Pick<HomeCaches, 'models' | 'pods' | 'secrets'>
+  readonly caches: Pick<HomeCaches, 'models' | 'pods' | 'nodes' | 'secrets'>
   readonly cards: ClusterCards
   /** Requests in flight at a Pod of a Model; undefined when nobody knows. */
   readonly busy: (model: string, podName: string) => number | undefined
@@ -23,12 +28,13 @@ export interface OperatorRoleOptions extends Pick<ModelControllerOptions, 'files
 
 export interface OperatorRole extends Component {
   readonly foresee: ModelController['foresee']
+  readonly whenLooked: ModelController['whenLooked']
 }
 
 /** The operator of a cluster's Models: Pods, keys and status of each. One runs at a time per cluster. */
 export function operatorRole(options: OperatorRoleOptions): OperatorRole {
   const { client, caches, cards, busy, clock, log, ...facts } = options
-  const { models, pods, secrets } = caches
+  const { models, pods, nodes, secrets } = caches
   const controller = new ModelController({
     ...facts,
     client,
@@ -36,6 +42,8 @@ export function operatorRole(options: OperatorRoleOptions): OperatorRole {
     pods,
     secrets,
     events: new EventRecorder({ client, component: 'sluice-operator', clock, log, settleMs: eventSettleMs }),
+    groupRoom: new ClusterGroupRoom({ pods, nodes, clock }),
+    askHealth,
     clock,
     log,
     version,
@@ -50,5 +58,9 @@ export function operatorRole(options: OperatorRoleOptions): OperatorRole {
     },
   })
   const task = backgroundTask('operator', (signal) => controller.run(signal))
-  return { ...task, foresee: (coming) => controller.foresee(coming) }
+  return {
+    ...task,
+    foresee: (coming) => controller.foresee(coming),
+    whenLooked: (model) => controller.whenLooked(model),
+  }
 }

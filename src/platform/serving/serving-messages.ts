@@ -4,6 +4,7 @@ import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { MetricsSnapshot } from '../../foundation/metrics.ts'
 import type { ApiKey } from '../../resources/api-key.ts'
 import type { Model } from '../../resources/model.ts'
+import type { ServedUsage } from '../../resources/usage-record.ts'
 import type { LoadTableShape } from '../../traffic/endpoints/load-table.ts'
 import type { MirrorNews } from './mirror-feed.ts'
 
@@ -64,6 +65,8 @@ export type ToServingThread =
   | { readonly type: 'stop'; readonly graceMs: number }
 
 export type FromServingThread =
+  /** What models answered since the thread last told it. */
+  | { readonly type: 'usage'; readonly served: readonly ServedUsage[] }
   | { readonly type: 'listening'; readonly face: ServingFace; readonly port: number }
   | { readonly type: 'not-listening'; readonly face: ServingFace; readonly code: string; readonly reason: string }
   | { readonly type: 'snapshot'; readonly id: number; readonly snapshot: MetricsSnapshot }

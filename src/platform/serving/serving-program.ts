@@ -8,6 +8,7 @@ import { silentLogger } from '../../foundation/log.ts'
 import { Metrics } from '../../foundation/metrics.ts'
 import { TrustedProxies } from '../../gateway/access/trusted-proxies.ts'
 import { Gateway } from '../../gateway/gateway.ts'
+import { UsageCounter } from '../../gateway/usage/usage-counter.ts'
 import { TurnClock } from '../../relay/socket/turn-clock.ts'
 import type { ApiKey } from '../../resources/api-key.ts'
 import type { Model } from '../../resources/model.ts'
@@ -45,6 +46,10 @@ class ServingProgram {
   readonly #keys = new ObjectMirror<ApiKey>()
   readonly #routes = new RouteMirror()
   readonly #texts = new PendingAnswers<string>({ clock: systemClock, deadlineMs: metricsDeadlineMs })
+  readonly #usage = new UsageCounter({
+    clock: this.#clock,
+    tell: (served) => this.#tell({ type: 'usage', served }),
+  })
   #tls: ServedExposure | undefined
   #wakeObstacle: string | undefined
   readonly #faces: { readonly gateway: Gateway | undefined; readonly exposure: ExposureEdge | undefined }
@@ -114,6 +119,7 @@ class ServingProgram {
       pool: new WorkerPool({ port: poolPort, loads: new LoadTable(loads), row, clock, wakeDeadlineMs }),
       keys: requireApiKeys ? this.#keys : undefined,
       wakeObstacle: () => this.#wakeObstacle,
+      usage: this.#usage,
       trustedProxies: TrustedProxies.parse(settings.trustedProxies, '--trusted-proxies'),
       settings: { maxBodyBytes: bodyLimitBytes, maxHeldBytes: heldLimitBytes },
       log: this.#log,
@@ -149,6 +155,7 @@ class ServingProgram {
   async #close(graceMs: number): Promise<void> {
     const { gateway, exposure } = this.#faces
     await Promise.all([gateway?.close({ graceMs }), exposure?.close({ graceMs: graceMs + lastWordsMs })])
+    this.#usage.close()
   }
 }
 

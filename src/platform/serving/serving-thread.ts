@@ -16,11 +16,23 @@ import type {
   ServingFace,
   ToServingThread,
 } from './serving-messages.ts'
+import type { ServedUsage } from '../../resources/usage-record.ts'
+
+interface ThreadGateway {
+  readonly settings: ServedGateway
+  readonly loads: LoadTable
+  readonly pool: WaitingPool
+  /** Gets what models answered to whom. */
+  readonly usage?: ServedUsageSink | undefined
+}
+
+export interface ServedUsageSink {
+  addServed(served: readonly ServedUsage[]): void
+}
 
 export interface ServingThreadOptions {
   readonly row: number
-  readonly gateway:
-    { readonly settings: ServedGateway; readonly loads: LoadTable; readonly pool: WaitingPool } | undefined
+  readonly gateway: ThreadGateway | undefined
   readonly exposure: ServedExposure | undefined
   readonly logPath: string | undefined
   readonly ownerLoop: LoopBoardShape | undefined
@@ -151,6 +163,8 @@ export class ServingThread {
       }
       case 'snapshot':
         return this.#snapshots.answer(message.id, message.snapshot)
+      case 'usage':
+        return this.#options.gateway?.usage?.addServed(message.served)
       case 'metrics': {
         const { id } = message
         this.#options.metricsText().then(

@@ -14,7 +14,7 @@ import type { WaitingPool } from '../../traffic/workers/pool-for-worker.ts'
 import { MirrorFeed } from './mirror-feed.ts'
 import type { ServedExposure, ServedGateway, ServingFace, ToServingThread } from './serving-messages.ts'
 import { ServingMetrics } from './serving-metrics.ts'
-import { type ListenAt, ServingThread, type ServingThreadOptions } from './serving-thread.ts'
+import { type ListenAt, type ServedUsageSink, ServingThread, type ServingThreadOptions } from './serving-thread.ts'
 
 /** What the threads need from the gateway's part in the main thread. */
 export interface GatewayToServe {
@@ -23,6 +23,8 @@ export interface GatewayToServe {
   readonly pool: WaitingPool
   readonly models: ObjectCache<Model>
   readonly keys: ObjectCache<ApiKey>
+  /** Gets what models answered to whom. */
+  readonly usage?: ServedUsageSink | undefined
   /** Why no sleeping model is woken at the moment, if something else than this program wakes them. */
   readonly wakeObstacle?: WakeObstacle | undefined
 }

@@ -2,8 +2,8 @@ import { JoinedRoutes } from '../../exposure/routes/joined-routes.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Machine } from '../clusters/further-cluster.ts'
+import { RenewedCertificate, edgeNames } from '../data/renewed-certificate.ts'
 import { ServedCertificate } from '../data/served-certificate.ts'
-import { EdgeCertificate } from '../edge-certificate.ts'
 import type { Listening } from '../listen.ts'
 import { ExposureRole } from '../roles/exposure-role.ts'
 import type { UpOptions } from '../up-options.ts'
@@ -11,7 +11,7 @@ import type { OpenedHome } from './open-home.ts'
 
 export interface OpenEdgeOptions {
   readonly options: UpOptions
-  readonly opened: Pick<OpenedHome, 'authority' | 'hosts' | 'center' | 'centers'>
+  readonly opened: Pick<OpenedHome, 'authority' | 'machineNames' | 'center' | 'centers'>
   /** Where the threads listen, once they do. */
   readonly listening: () => Listening
   readonly clock: Clock
@@ -20,13 +20,13 @@ export interface OpenEdgeOptions {
 
 /** The edge that all clusters of this machine share: its certificate, and where their routes come together. */
 export async function openEdge({ options, opened, listening, clock, log }: OpenEdgeOptions) {
-  const { authority, hosts, center, centers } = opened
+  const { authority, machineNames, center, centers } = opened
   const onDomainChange = (listener: () => void) => centers.onChange(listener)
-  const edgeCertificate = await EdgeCertificate.issue({
+  const edgeCertificate = await RenewedCertificate.issue({
+    of: 'the edge',
     authority,
-    hosts,
-    domains: () => centers.domainsWith(center.code),
-    onDomainChange,
+    names: () => edgeNames(centers.domainsWith(center.code), machineNames.all),
+    onNamesChange: both(onDomainChange, (listener) => machineNames.onChange(listener)),
     clock,
     log,
   })
@@ -44,4 +44,15 @@ export async function openEdge({ options, opened, listening, clock, log }: OpenE
       log,
     })
   return { edgeCertificate, certificate, joined, exposureOf }
+}
+
+type Listen = (listener: () => void) => () => void
+
+function both(one: Listen, other: Listen): Listen {
+  return (listener) => {
+    const forget = [one(listener), other(listener)]
+    return () => {
+      for (const end of forget) end()
+    }
+  }
 }

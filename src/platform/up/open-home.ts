@@ -1,4 +1,3 @@
-import { hostname } from 'node:os'
 import { exportControllerFigures } from '../../cluster/controller-figures.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Lifecycle } from '../../foundation/lifecycle.ts'
@@ -6,9 +5,11 @@ import type { Logger } from '../../foundation/log.ts'
 import { Metrics } from '../../foundation/metrics.ts'
 import type { Card } from '../../node/cards/card.ts'
 import { MachineCards } from '../../node/cards/machine-cards.ts'
-import { leaveUserNetwork } from '../../node/network/user/user-network.ts'
+import { addressesOutside, leaveUserNetwork } from '../../node/network/user/user-network.ts'
 import { userDataClaim } from '../../resources/persistent-volume-claim.ts'
 import { StoreThread } from '../../store/sqlite-file/store-thread.ts'
+import { exposureDomain } from '../addresses/exposure-domain.ts'
+import { MachineNames } from '../addresses/machine-names.ts'
 import { auditFile } from '../audit/audit-files.ts'
 import { AuditTrail } from '../audit/audit-trail.ts'
 import { type StoreInterruption, openClusterStore } from '../cluster-store.ts'
@@ -19,14 +20,15 @@ import { shareOf } from '../clusters/node-share.ts'
 import { CertificateAuthority } from '../data/certificates.ts'
 import type { ConfigFile } from '../data/config-file.ts'
 import type { DataDirectory } from '../data/data-directory.ts'
+import { RenewedCertificate } from '../data/renewed-certificate.ts'
 import { openCredentials, openIdentity } from '../data/identity.ts'
 import { HomeCluster } from '../home-cluster.ts'
 import { centerFacts, demoModelName } from '../home-resources.ts'
 import { ClusterImages } from '../images/cluster-images.ts'
-import { urlHost } from '../listen.ts'
 import { LiveCenters } from '../live-center.ts'
 import { LoopBoard } from '../loop-watch/loop-board.ts'
 import { LoopWatch } from '../loop-watch/loop-watch.ts'
+import { nodeNames } from '../node-names.ts'
 import type { OutsideListeners } from '../outside-listeners.ts'
 import { openPodNetwork } from '../roles/pod-network-role.ts'
 import { apiServerNames } from '../services/service-network.ts'
@@ -38,6 +40,8 @@ export interface UpParts {
   readonly cards: readonly Card[]
   readonly config: ConfigFile
   readonly notes: readonly string[]
+  /** Tells whoever started this something that they should know while it runs. */
+  readonly tell: (message: string) => void
   readonly lifecycle: Lifecycle
   readonly clock: Clock
   readonly log: Logger
@@ -51,13 +55,12 @@ export type OpenedHome = Awaited<ReturnType<typeof openHome>>
 /** Opens the data directory's cluster: its identity, its store, its network. Nothing of it runs yet. */
 export async function openHome(
   options: HomeOptions,
-  { directory, cards, config, lifecycle, clock, log }: UpParts,
+  { directory, cards, config, tell, lifecycle, clock, log }: UpParts,
   outside: OutsideListeners,
 ) {
   const { host, ports } = options
   const identity = openIdentity(directory, options.center)
   const credentials = openCredentials(directory)
-  const center = centerFacts(identity.center)
   const authority = await CertificateAuthority.open(directory, clock.now())
   const metrics = new Metrics()
   metrics.includeProcess()
@@ -69,7 +72,13 @@ export async function openHome(
   directory.folder('volumes', userDataClaim)
 
   lifecycle.add({ name: 'user network', stop: () => leaveUserNetwork(options.userNetwork) })
-  const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]
+  const { userNetwork } = options
+  const isInside = userNetwork !== undefined && 'keeper' in userNetwork
+  const read = isInside ? () => addressesOutside(userNetwork) : undefined
+  const machineNames = new MachineNames({ host, clock, read })
+  lifecycle.add(machineNames)
+  const askedDomain = options.exposureDomain && exposureDomain(options.exposureDomain, machineNames.reachable)
+  const center = { ...centerFacts(identity.center), ...(askedDomain && { proxyDomain: askedDomain }) }
   const { isolation, network, services } = await openPodNetwork({
     directory,
     clusterId: identity.clusterId,
@@ -82,8 +91,16 @@ export async function openHome(
   // In safe mode the network stays: Pods of former runs may still use it, and nobody has looked.
   if (options.startsPods) lifecycle.add({ name: 'Pod network', stop: () => network.close() })
   const inside = [services.apiServer, ...apiServerNames]
-  const controlPlane = await authority.issueServer([...hosts, ...inside], clock.now())
-  const controlPlaneTls = { ...controlPlane, ca: authority.certificate }
+  const controlPlaneCertificate = await RenewedCertificate.issue({
+    of: 'the control plane',
+    authority,
+    names: () => [...machineNames.all, ...inside],
+    onNamesChange: (listener) => machineNames.onChange(listener),
+    clock,
+    log,
+  })
+  lifecycle.add(controlPlaneCertificate)
+  const controlPlaneTls = { ...controlPlaneCertificate.current, ca: authority.certificate }
   let tellInterruption: (interruption: StoreInterruption) => void = () => {}
   const storeThread = new StoreThread()
   const store = await openClusterStore({
@@ -112,8 +129,10 @@ export async function openHome(
     registry,
     images,
     center,
+    isDomainAsked: askedDomain !== undefined,
     credentials,
     cards: machineCards,
+    nodeNames: nodeNames(options.nodes ?? 1),
     isolation,
     network,
     services,
@@ -125,13 +144,21 @@ export async function openHome(
     clusterName: options.clusterName,
     finishedPodLimit: options.finishedPodLimit,
     eventTtlMs: options.eventTtlMs,
+    demoModel: options.demoModel && options.gateway,
     fetchModel: options.demoModel ? demoModelName : undefined,
+    tell,
     clock,
     log,
     metrics,
   })
   const { cluster, caches } = home
   const centers = new LiveCenters(caches.centers)
+  controlPlaneCertificate.onChange(() =>
+    cluster.controlPlane.listener.server.useCertificate({
+      ...controlPlaneCertificate.current,
+      ca: authority.certificate,
+    }),
+  )
   tellInterruption = (interruption) => cluster.controlPlane.tellInterruption(interruption)
   return {
     home,
@@ -140,7 +167,7 @@ export async function openHome(
     center,
     centers,
     authority,
-    hosts,
+    machineNames,
     registry,
     storeThread,
     machineCards,
@@ -149,5 +176,6 @@ export async function openHome(
     network,
     board,
     metrics,
+    audit,
   }
 }

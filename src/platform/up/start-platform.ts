@@ -2,13 +2,14 @@ import { availableParallelism } from 'node:os'
 import { EventRecorder } from '../../cluster/event-recorder.ts'
 import { connectKubernetesText } from '../../cluster/kubernetes-client.ts'
 import { gatewayNamespace, gatewayServiceName } from '../../resources/model-labels.ts'
-import { watchAttachedCluster } from '../clusters/attached-cluster.ts'
+import { CopyService } from '../backup/copy-service.ts'
+import { watchAttachedCluster } from '../clusters/attached/attached-cluster.ts'
 import { ClusterController } from '../clusters/cluster-controller.ts'
 import { modelsAreAtHome } from '../clusters/cluster-rules.ts'
 import { ClusterSecrets } from '../clusters/cluster-secrets.ts'
 import { type FurtherRules, type Machine, startFurtherCluster } from '../clusters/further-cluster.ts'
 import { homeAsCluster } from '../clusters/home-as-cluster.ts'
-import { createDemoModel, createGatewayResources, recordAddresses } from '../home-resources.ts'
+import { createGatewayResources, recordAddresses } from '../home-resources.ts'
 import { KeyEvents } from '../key-events.ts'
 import { urlHost } from '../listen.ts'
 import { OutsideListeners } from '../outside-listeners.ts'
@@ -17,9 +18,14 @@ import { GatewayRole } from '../roles/gateway-role.ts'
 import { ManagementRole } from '../roles/management-role.ts'
 import { ServingRole } from '../roles/serving-role.ts'
 import { defaultServingThreads } from '../serving/serving-count.ts'
+import { usageWriter } from '../usage/usage-writing.ts'
+import { consoleWorld } from './console-world.ts'
 import { openEdge } from './open-edge.ts'
 import { type HomeOptions, type UpParts, openHome } from './open-home.ts'
 import { EndpointsFile, type UpFacts, upFacts } from './up-facts.ts'
+
+/** Objects of the home cluster are read from this process, which costs next to nothing. */
+const lookAtClustersMs = 5_000
 
 /** Puts all roles together around one home cluster, and starts them in order. */
 export async function startPlatform(options: HomeOptions, parts: UpParts): Promise<UpFacts> {
@@ -32,6 +38,7 @@ export async function startPlatform(options: HomeOptions, parts: UpParts): Promi
   const { client } = cluster
   const common = { client, caches, host, clock, log, metrics }
   const threads = options.gatewayWorkers ?? defaultServingThreads(availableParallelism(), process.platform)
+  const usage = usageWriter({ client, room: 'gateway', writer: 'gateway', clock, log, metrics })
   const gateway = options.gateway
     ? new GatewayRole({
         ...common,
@@ -40,6 +47,7 @@ export async function startPlatform(options: HomeOptions, parts: UpParts): Promi
         requireApiKeys: options.requireApiKeys,
         trustedProxies: options.trustedProxies,
         bodyLimitBytes: options.bodyLimitBytes,
+        usage,
       })
     : undefined
   const autoscaler =
@@ -49,7 +57,8 @@ export async function startPlatform(options: HomeOptions, parts: UpParts): Promi
       demand: gateway.pool,
       idleWindowMs: options.idleWindowMs,
       cardPreemption: options.cardPreemption,
-      cardKindOf: (model) => home.cardKindOf(model),
+      usageRetentionDays: options.usageRetentionDays,
+      cardsOf: (model) => home.cardsOf(model),
       foresight: cluster.foresight,
     })
   const edge = await openEdge({ options, opened, listening: () => serving.exposure, clock, log })
@@ -73,7 +82,7 @@ export async function startPlatform(options: HomeOptions, parts: UpParts): Promi
     userNetwork: options.userNetwork,
     config,
     centers,
-    hosts: opened.hosts,
+    hosts: opened.machineNames.all,
     exposure: edge.exposureOf,
     rules: [modelsAreAtHome(identity.clusterId)],
     finishedPodLimit: options.finishedPodLimit,
@@ -100,13 +109,16 @@ export async function startPlatform(options: HomeOptions, parts: UpParts): Promi
   const clusters = new ClusterController({
     client,
     clusters: caches.clusters,
-    folders: opened.clusterFolders,
+    embedded: {
+      folders: opened.clusterFolders,
+      start: (record, resource) => startFurtherCluster(record, resource, machine),
+    },
     secrets: new ClusterSecrets(client),
     events: new EventRecorder({ client, component: 'sluice-clusters', clock, log }),
     home: homeAsCluster(home),
-    startEmbedded: (record, resource) => startFurtherCluster(record, resource, machine),
     attach: async (id, kubeconfig) =>
-      watchAttachedCluster({ id, client: await connectKubernetesText(kubeconfig), clock, log }),
+      watchAttachedCluster({ id, client: await connectKubernetesText(kubeconfig), withPods: true, clock, log }),
+    lookAgainMs: lookAtClustersMs,
     clock,
     log,
   })
@@ -116,6 +128,7 @@ export async function startPlatform(options: HomeOptions, parts: UpParts): Promi
     running: (name) => clusters.running(name),
     port: ports.management,
     outside: outside.take('management'),
+    console: consoleWorld({ opened, dataDirectory: directory.root, gateway, clock, log }),
   })
   outside.closeUnused()
 
@@ -124,6 +137,8 @@ export async function startPlatform(options: HomeOptions, parts: UpParts): Promi
   const components = options.startsPods ? home.components(busy) : cluster.quietComponents()
   for (const component of components) lifecycle.add(component)
   lifecycle.add(new KeyEvents({ client, keys: caches.keys, clock, log }))
+  // Stopped after the threads, which tell at their end what they counted.
+  lifecycle.add(usage)
   // Components stop in reverse order: waiting clients are turned away before the threads finish running requests.
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)
@@ -132,6 +147,8 @@ export async function startPlatform(options: HomeOptions, parts: UpParts): Promi
   lifecycle.add(edge.certificate)
   lifecycle.add(exposure)
   lifecycle.add(management)
+  const copy = (from: string, to: string) => opened.storeThread.copy(from, to)
+  lifecycle.add(new CopyService({ directory, copy, clock, log }))
   lifecycle.add({
     name: 'home resources',
     async start() {
@@ -142,7 +159,6 @@ export async function startPlatform(options: HomeOptions, parts: UpParts): Promi
         controlPlane: cluster.address,
       })
       if (serving.gateway) await createGatewayResources(client, { ...serving.gateway, host: urlHost(host) })
-      if (gateway && options.demoModel && home.isNew) await createDemoModel(client)
     },
   })
   if (options.startsPods) lifecycle.add(clusters)

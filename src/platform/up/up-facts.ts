@@ -25,6 +25,10 @@ export interface UpFacts {
   readonly demoModel: string | undefined
   /** For example `2 × nvidia.com/gpu-l40s (simulated)`. */
   readonly cards: string
+  /** The addresses at which other machines can ask. */
+  readonly reachable: readonly string[]
+  /** Whether the gateway asks for keys. */
+  readonly asksForKeys: boolean
   readonly notes: readonly string[]
 }
 
@@ -109,6 +113,8 @@ export function upFacts(about: {
     accessKey: opened.credentials.accessKey,
     demoModel: caches.models.get({ namespace: gatewayNamespace, name: demoModelName })?.metadata.name,
     cards: describeCards(cards),
+    reachable: opened.machineNames.reachable,
+    asksForKeys: options.requireApiKeys,
     notes: [...notes, ...networkNotes(options.podNetwork, opened.network.facts)],
   }
 }

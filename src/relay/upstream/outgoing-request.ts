@@ -58,18 +58,24 @@ export interface IncomingRequest {
 
 export function outgoingRequest(from: IncomingRequest, upstream: Upstream, options: ForwardOptions): OutgoingRequest {
   const { body, head } = from
-  const whole = body.declared ? body.keepIfArrived() : noPieces
+  const whole = options.body ?? (body.declared ? body.keepIfArrived() : noPieces)
   return {
     method: head.method,
     sentHead: sentHeadOf(from, options),
     set: (options.requestHeaders ?? noChanges).set,
     upstream,
-    framing: framingOf(from, whole),
+    framing: options.body ? bytesOf(options.body) : framingOf(from, whole),
     whole,
     stream: body,
     upgrade: options.into ? undefined : offeredUpgrade(head, from.facts),
     firstByteMs: options.firstByteTimeoutMs ?? from.limits.upstreamFirstByteMs,
   }
+}
+
+function bytesOf(pieces: readonly Buffer[]): number {
+  let bytes = 0
+  for (const piece of pieces) bytes += piece.length
+  return bytes
 }
 
 function framingOf({ body, facts }: IncomingRequest, whole: readonly Buffer[] | undefined): RequestFraming {

@@ -62,6 +62,8 @@ export class UpstreamCall implements UpstreamListener {
   #heard = false
   #sent = false
   #over = false
+  /** Whether nothing more is read until the client has taken what there is. */
+  #held = false
   requestBytes = 0
 
   constructor(connection: UpstreamConnection, request: OutgoingRequest, events: CallEvents, limits: RelayLimits) {
@@ -173,6 +175,8 @@ export class UpstreamCall implements UpstreamListener {
       this.#finish()
       // Extra bytes could be taken for the answer to the next request.
       if (end === chunk.length && this.#sent && response.facts.persistent) {
+        // What had been read before it was held may be the rest. The next request must be heard.
+        if (this.#held) this.#connection.socket.resume()
         this.#events.onReusable(response.keptForMs)
       } else {
         this.#connection.destroy()
@@ -186,11 +190,13 @@ export class UpstreamCall implements UpstreamListener {
   }
 
   #holdUntilDrained(): void {
+    this.#held = true
     this.#connection.socket.pause()
     this.#connection.deadline.clear()
     this.#events.whenDrained((failure) => {
       if (failure !== undefined) return this.#clientFailed(asError(failure))
       if (this.#over) return
+      this.#held = false
       this.#expectMore()
       this.#connection.socket.resume()
     })

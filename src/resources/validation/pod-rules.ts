@@ -18,7 +18,13 @@ export function checkPod(pod: Json, isNew: boolean): FieldError[] {
   return [
     ...checkPodSpec('spec', spec),
     ...(early ? [forbidden('spec.ephemeralContainers', 'cannot be set on create')] : []),
+    ...(isNew ? checkGatesOfNew(spec) : []),
   ]
+}
+
+function checkGatesOfNew(spec: Json): FieldError[] {
+  if (textIn(spec, 'nodeName') === '' || listIn(spec, 'schedulingGates').length === 0) return []
+  return [forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared')]
 }
 
 /** The spec of a Pod or of a template. */
@@ -55,7 +61,19 @@ export function checkPodSpec(field: string, spec: Json): FieldError[] {
     errors.push(invalid(`${field}.activeDeadlineSeconds`, deadline, `must be between 1 and ${largestInt32}, inclusive`))
   }
   errors.push(...checkSysctls(`${field}.securityContext.sysctls`, objectIn(spec, 'securityContext')))
+  errors.push(...checkSchedulingGates(`${field}.schedulingGates`, listIn(spec, 'schedulingGates')))
   return [...errors, ...checkTolerations(`${field}.tolerations`, listIn(spec, 'tolerations'))]
+}
+
+function checkSchedulingGates(field: string, gates: readonly unknown[]): FieldError[] {
+  const names = new Set<string>()
+  return faultsOfEach(gates, (gate, index) => {
+    const here = `${field}[${index}]`
+    const name = textIn(gate, 'name')
+    const taken = names.has(name) ? [duplicate(here, name)] : []
+    names.add(name)
+    return [...checkQualifiedName(here, name), ...taken]
+  })
 }
 
 const longestSysctl = 253

@@ -6,7 +6,7 @@ import { specOf } from '../update-rules.ts'
 const podWhy =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
 
-/** A Pod hardly changes: only its images, a deadline and further tolerations, and its node once. */
+/** A Pod hardly changes: only its images, a deadline, further tolerations, fewer gates, and its node once. */
 export function checkPodUpdate(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
   const [after, before] = [specOf(next), specOf(previous)]
   for (const field of ['containers', 'initContainers']) {
@@ -15,12 +15,32 @@ export function checkPodUpdate(next: KubernetesObject, previous: KubernetesObjec
     }
   }
   const errors = sameJson(fixedSpec(after, before), fixedSpec(before, before)) ? [] : [forbidden('spec', podWhy)]
-  return [...errors, ...checkTolerations(listOf(after['tolerations']), listOf(before['tolerations']))]
+  return [
+    ...errors,
+    ...checkTolerations(listOf(after['tolerations']), listOf(before['tolerations'])),
+    ...checkGates(listOf(after['schedulingGates']), listOf(before['schedulingGates'])),
+  ]
+}
+
+function checkGates(after: readonly unknown[], before: readonly unknown[]): FieldError[] {
+  const nameOf = (gate: unknown) => (isJsonObject(gate) && typeof gate['name'] === 'string' ? gate['name'] : '')
+  const names = new Set(before.map(nameOf))
+  return after.flatMap((gate, index) => {
+    const name = nameOf(gate)
+    const why = `only deletion is allowed, but found new scheduling gate '${name}'`
+    return names.has(name) ? [] : [forbidden(`spec.schedulingGates[${index}].name`, why)]
+  })
 }
 
 /** The spec without what may change. A Pod without a node may be given one, which is what scheduling does. */
 function fixedSpec(spec: JsonObject, before: JsonObject): JsonObject {
-  const { activeDeadlineSeconds: _deadline, tolerations: _tolerations, nodeName, ...fixed } = spec
+  const {
+    activeDeadlineSeconds: _deadline,
+    tolerations: _tolerations,
+    schedulingGates: _gates,
+    nodeName,
+    ...fixed
+  } = spec
   return {
     ...fixed,
     containers: withoutImages(spec['containers']),

@@ -72,6 +72,16 @@ export interface OpenFile {
   readonly port: MessagePort
 }
 
+/** Asks the thread for a copy of a file, which may be one that it has open. The port gets the answer. */
+export interface CopyFile {
+  readonly from: string
+  readonly to: string
+  readonly port: MessagePort
+}
+
+/** `undefined` when the copy is whole. */
+export type CopyAnswer = SentFailure | undefined
+
 export function flatRows(writes: readonly PlannedWrite[]): { readonly rows: FlatRows; readonly bytes: number } {
   const rows: Array<string | number | null> = []
   let bytes = 0

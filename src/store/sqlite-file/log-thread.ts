@@ -1,12 +1,25 @@
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { LogKeeping } from './log-keeping.ts'
-import type { FlatRows, FromLogThread, LogThreadData, OpenFile, SentFailure, ToLogThread } from './log-messages.ts'
+import { copyDatabaseFile } from './copy-database.ts'
+import type {
+  CopyAnswer,
+  CopyFile,
+  FlatRows,
+  FromLogThread,
+  LogThreadData,
+  OpenFile,
+  SentFailure,
+  ToLogThread,
+} from './log-messages.ts'
 import { storeFailure } from './sqlite-failure.ts'
 import { type LoadSlices, SqliteLog } from './sqlite-log.ts'
 import { StepGate } from './step-gate.ts'
 
 type Append = Extract<ToLogThread, { type: 'append' }>
 type Read = Extract<ToLogThread, { type: 'read' }>
+
+/** By path. */
+const openFiles = new Map<string, LogThread>()
 
 /** The largest commit: writes that waited while the disk was busy share the next one up to this size. */
 const largestCommitRows = 7_000
@@ -43,6 +56,11 @@ class LogThread {
     gate?.pass('opened')
     port.on('message', (message: ToLogThread) => this.#hear(message))
     this.#say({ type: 'opened', revision: this.#log.revision })
+  }
+
+  /** Ends with an error when the file is closed meanwhile. */
+  copyTo(path: string): Promise<void> {
+    return this.#log.copyTo(path)
   }
 
   #hear(first: ToLogThread): void {
@@ -142,6 +160,7 @@ class LogThread {
   }
 
   #close(): void {
+    if (openFiles.get(this.#path) === this) openFiles.delete(this.#path)
     try {
       if (!this.#failure) this.#keeping.finish()
       this.#log.close()
@@ -169,7 +188,7 @@ function failureOf(error: unknown, path: string): SentFailure {
 
 function open({ data, port }: OpenFile): void {
   try {
-    void new LogThread(port, data, data.gate && new StepGate(data.gate))
+    openFiles.set(data.path, new LogThread(port, data, data.gate && new StepGate(data.gate)))
   } catch (error) {
     const say = (message: FromLogThread) => port.postMessage(message, [])
     say({ type: 'failed', failure: failureOf(error, data.path) })
@@ -178,4 +197,19 @@ function open({ data, port }: OpenFile): void {
   }
 }
 
-parentPort?.on('message', (opening: OpenFile | undefined) => (opening ? open(opening) : parentPort?.close()))
+async function copy({ from, to, port }: CopyFile): Promise<void> {
+  const answer = (said: CopyAnswer) => port.postMessage(said, [])
+  try {
+    await (openFiles.get(from)?.copyTo(to) ?? copyDatabaseFile(from, to))
+    answer(undefined)
+  } catch (error) {
+    answer(failureOf(error, from))
+  }
+  port.close()
+}
+
+parentPort?.on('message', (asked: OpenFile | CopyFile | undefined) => {
+  if (!asked) parentPort?.close()
+  else if ('from' in asked) void copy(asked)
+  else open(asked)
+})

@@ -4,6 +4,7 @@ import { SluiceError } from '../../foundation/errors.ts'
 import { type FlatRows, fieldsOfRow } from './log-messages.ts'
 import { type LogRow, readLogRow } from './log-row.ts'
 import { storeFailure } from './sqlite-failure.ts'
+import { copyDatabase } from './copy-database.ts'
 import { migrate } from './sqlite-schema.ts'
 import type { StepGate } from './step-gate.ts'
 import type { StoreSelector } from '../store.ts'
@@ -103,6 +104,14 @@ export class SqliteLog {
       database?.close()
       throw storeFailure(error, path)
     }
+  }
+
+  /**
+   * Copies the file while others go on writing to it. What is durable when the copy is begun is in it, and whole
+   * commits after that.
+   */
+  copyTo(path: string): Promise<void> {
+    return copyDatabase(this.#database, path)
   }
 
   /** The newest durable revision. */

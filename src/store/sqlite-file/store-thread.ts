@@ -1,8 +1,8 @@
 import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import { asError } from '../../foundation/errors.ts'
-import type { FromLogThread, LogThreadData, OpenFile, ToLogThread } from './log-messages.ts'
+import { SluiceError, asError } from '../../foundation/errors.ts'
+import type { CopyAnswer, CopyFile, FromLogThread, LogThreadData, OpenFile, ToLogThread } from './log-messages.ts'
 
 /** Beside this file, compiled or not. */
 const program = new URL(`log-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
@@ -41,6 +41,14 @@ export class StoreThread {
     if (this.#running?.isOver !== false) this.#running = new RunningThread()
     return this.#running.open(data, listener)
   }
+
+  /** Copies a file while it is in use. It takes what is durable by then, and perhaps whole commits that come later. */
+  copy(from: string, to: string): Promise<void> {
+    if (this.#running?.isOver !== false) {
+      return Promise.reject(new SluiceError('store_unavailable', { path: from, reason: 'no file is open' }))
+    }
+    return this.#running.copy(from, to)
+  }
 }
 
 class RunningThread {
@@ -71,6 +79,23 @@ class RunningThread {
       hold: (isNeeded) => (isNeeded ? port.ref() : port.unref()),
       leave: () => this.#leave(port),
     }
+  }
+
+  copy(from: string, to: string): Promise<void> {
+    const { port1: port, port2: other } = new MessageChannel()
+    const copying: CopyFile = { from, to, port: other }
+    return new Promise((resolve, reject) => {
+      // The port is closed without an answer when the thread ends.
+      port.on('close', () =>
+        reject(new SluiceError('store_unavailable', { path: from, reason: 'the store was closed meanwhile' })),
+      )
+      port.on('message', (failure: CopyAnswer) => {
+        if (failure) reject(new SluiceError(failure.code, failure.details))
+        else resolve()
+        port.close()
+      })
+      this.#worker.postMessage(copying, [other])
+    })
   }
 
   async #leave(port: MessagePort): Promise<void> {

@@ -35,8 +35,14 @@ class CountingClient extends EmbeddedClient {
     this.asked.patch += 1
     return super.patch(...args)
   }
-  override delete: EmbeddedClient['delete'] = (...args) => {
+  /** By name, what happens before an object is deleted for the first time. */
+  readonly beforeDelete = new Map<string, () => Promise<unknown>>()
+  override delete: EmbeddedClient['delete'] = async (...args) => {
     this.asked.delete += 1
+    const [, { name }] = args
+    const before = this.beforeDelete.get(name)
+    this.beforeDelete.delete(name)
+    await before?.()
     return super.delete(...args)
   }
 }
@@ -132,6 +138,15 @@ describe('owners in a circle, deleted in the foreground', () => {
 })
 
 describe('owners that are not what they seem', () => {
+  it('what gets another owner while it is judged stays', async () => {
+    const [first, second] = [await create('first'), await create('second')]
+    await create('owned', [first])
+    client.beforeDelete.set('owned', () => own('owned', [first, second]))
+    await client.delete(configMapKind, { namespace, name: 'first' })
+    const owners = async () => (await client.get(configMapKind, { namespace, name: 'owned' }))?.metadata.ownerReferences
+    await expect.poll(async () => (await owners())?.map(({ name }) => name), soon).toEqual(['second'])
+  })
+
   it('what names an owner of another namespace, or one whose name is another object by now, goes', async () => {
     const far = await client.create(configMapKind, { metadata: { name: 'far', namespace: 'elsewhere' } })
     const keeper = await create('keeper')

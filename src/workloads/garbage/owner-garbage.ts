@@ -121,7 +121,9 @@ export class OwnerGarbage {
             : finalizers.includes(orphanFinalizer)
               ? 'Orphan'
               : 'Background'
-        await this.#options.client.delete(kind, refOf(object), { uid, propagation }, signal).catch(ignoreGoneOrChanged)
+        // Somebody may have given it another owner meanwhile: then it is looked at again.
+        const asJudged = { uid, resourceVersion, propagation } as const
+        await this.#options.client.delete(kind, refOf(object), asJudged, signal).catch(ignoreGoneOrChanged)
       }
     }
   }

@@ -10,10 +10,12 @@ import { type ObjectRef, keyOf, refOf, withCondition } from '../../resources/kub
 import { type Node, isNodeReady } from '../../resources/node.ts'
 import type { PersistentVolumeClaim } from '../../resources/persistent-volume-claim.ts'
 import { type Pod, isPodFinished, podKind } from '../../resources/pod.ts'
+import { isGated, membershipOf } from '../../resources/serving-group.ts'
 import { isStatusError } from '../../resources/status-error.ts'
+import { GroupMembers } from './group-members.ts'
 import { NodeLedger } from './node-ledger.ts'
 import { missingClaim } from './missing-claim.ts'
-import { type Placement, placePod } from './place-pod.ts'
+import { type GroupPlacement, placeGroup } from './place-group.ts'
 
 export interface SchedulerOptions {
   readonly client: ClusterClient
@@ -41,11 +43,17 @@ interface Assignment {
 const atOnce = 64
 const othersMs = 1_000
 
-/** Gives Pods a node. Each placement counts for the next: it is decided and recorded before anything is awaited. */
+/**
+ * Gives Pods a node. Each placement counts for the next: it is decided and recorded before anything is awaited. The
+ * Pods of a serving group are placed together or not at all.
+ */
 export class Scheduler {
   readonly #options: SchedulerOptions
   readonly #queue: WorkQueue
   readonly #ledger = new NodeLedger()
+  readonly #groups = new GroupMembers()
+  /** The uids of Pods that are being bound. */
+  readonly #binding = new Set<string>()
   /** Pods that did not fit; tried again when something changes that could make room. */
   readonly #unplaced = new Map<string, ObjectRef>()
   /** The nodes of Pods that are about to be written, by uid. */
@@ -60,7 +68,11 @@ export class Scheduler {
     pods.onChange(({ type, object }) => {
       if (type === 'deleted') this.#ledger.remove(object)
       else this.#ledger.put(object)
-      if (type === 'deleted' || !waitsForNode(object)) this.#settle(object)?.takeBack?.()
+      this.#groups.note(object, type === 'deleted')
+      if (type === 'deleted' || !waitsForNode(object)) {
+        this.#binding.delete(object.metadata.uid ?? '')
+        this.#settle(object)?.takeBack?.()
+      }
       if (waitsForNode(object) && type !== 'deleted') this.#queue.add(refOf(object))
       else if (type === 'deleted' || isPodFinished(object)) this.#retry()
     })
@@ -82,21 +94,25 @@ export class Scheduler {
    * exists.
    */
   foresee(pod: Pod): TakeBack | undefined {
-    if (!waitsForNode(pod)) return undefined
-    const placement = this.#findPlace(pod)
-    if ('unschedulable' in placement) return undefined
-    const assignment = this.#assign(pod, placement.node)
+    // The others of its group are not there yet.
+    if (!waitsForNode(pod) || membershipOf(pod)) return undefined
+    const placement = this.#findPlaces([pod])
+    const [node] = 'nodes' in placement ? placement.nodes : []
+    if (node === undefined) return undefined
+    const assignment = this.#assign(pod, node)
     return this.#foreseen.add(pod.metadata.uid ?? '', assignment, () => {
       this.#ledger.remove(pod)
       assignment.takeBack?.()
     })
   }
 
-  #findPlace(pod: Pod): Placement {
+  #findPlaces(pods: readonly Pod[]): GroupPlacement {
     const nodes = this.#options.nodes.list()
-    const missing = missingClaim(pod, this.#options.claims)
-    if (missing !== undefined) return { unschedulable: `0/${nodes.length} nodes are available: ${missing}.` }
-    return placePod(pod, nodes, this.#ledger.totals)
+    for (const pod of pods) {
+      const missing = missingClaim(pod, this.#options.claims)
+      if (missing !== undefined) return { unschedulable: `0/${nodes.length} nodes are available: ${missing}.` }
+    }
+    return placeGroup(pods, nodes, this.#ledger.totals)
   }
 
   #assign(pod: Pod, node: string): Assignment {
@@ -114,31 +130,53 @@ export class Scheduler {
   }
 
   async #place(ref: ObjectRef, signal: AbortSignal): Promise<void> {
-    const { client, pods, events } = this.#options
-    const key = keyOf(ref)
-    const pod = pods.get(ref)
-    this.#unplaced.delete(key)
-    if (!pod || !waitsForNode(pod)) return
-    let placed = this.#settle(pod)
-    if (!placed) {
-      const placement = this.#findPlace(pod)
-      if ('unschedulable' in placement) {
-        this.#unplaced.set(key, ref)
-        return this.#explain(pod, placement.unschedulable, signal)
-      }
-      placed = this.#assign(pod, placement.node)
+    const pod = this.#options.pods.get(ref)
+    this.#unplaced.delete(keyOf(ref))
+    if (!pod || !this.#waits(pod)) return
+    const foreseen = this.#settle(pod)
+    if (foreseen) return this.#bind(pod, foreseen, signal)
+    const placed = this.#placeTogether(pod)
+    if ('unschedulable' in placed) {
+      this.#unplaced.set(keyOf(ref), ref)
+      return this.#explain(pod, placed.unschedulable, signal)
     }
+    const bindings = await Promise.allSettled(placed.map(([one, node]) => this.#bind(one, node, signal)))
+    for (const binding of bindings) if (binding.status === 'rejected') throw binding.reason
+  }
+
+  /** All Pods of its group get their nodes in this turn, or none does. */
+  #placeTogether(pod: Pod): ReadonlyArray<readonly [Pod, Assignment]> | { readonly unschedulable: string } {
+    const together = this.#groups.placedWith(pod, (one) => this.#waits(one))
+    if ('unschedulable' in together) return together
+    const placement = this.#findPlaces(together.pods)
+    if ('unschedulable' in placement) return placement
+    return placement.nodes.flatMap((node, index) => {
+      const one = together.pods[index]
+      return one ? [[one, this.#assign(one, node)] as const] : []
+    })
+  }
+
+  #waits(pod: Pod): boolean {
+    return waitsForNode(pod) && !this.#binding.has(pod.metadata.uid ?? '')
+  }
+
+  async #bind(pod: Pod, placed: Assignment, signal: AbortSignal): Promise<void> {
+    const { client, events } = this.#options
+    const ref = refOf(pod)
+    const { uid = '' } = pod.metadata
+    // Until the cache shows its node, so that others of its group do not place it again.
+    this.#binding.add(uid)
     try {
-      const { uid } = pod.metadata
-      await client.patch(podKind, refOf(pod), { metadata: { uid }, spec: { nodeName: placed.node } }, signal)
+      await client.patch(podKind, ref, { metadata: { uid }, spec: { nodeName: placed.node } }, signal)
     } catch (error) {
+      this.#binding.delete(uid)
       this.#ledger.remove(pod)
       placed.takeBack?.()
       // Deleted, replaced or bound by somebody else meanwhile: the cache will tell.
       if (isStatusError(error, 'NotFound', 'Conflict', 'Invalid')) return
       throw error
     }
-    events.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${key} to ${placed.node}`)
+    events.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${keyOf(ref)} to ${placed.node}`)
   }
 
   async #explain(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
@@ -167,7 +205,6 @@ function waitsForNode(pod: Pod): boolean {
   const { nodeName } = pod.spec
   const scheduler = pod.spec['schedulerName'] ?? 'default-scheduler'
   const unbound = nodeName === undefined || nodeName === ''
-  return (
-    unbound && !isPodFinished(pod) && pod.metadata.deletionTimestamp === undefined && scheduler === 'default-scheduler'
-  )
+  const waits = unbound && !isGated(pod) && !isPodFinished(pod)
+  return waits && pod.metadata.deletionTimestamp === undefined && scheduler === 'default-scheduler'
 }

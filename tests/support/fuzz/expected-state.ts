@@ -71,7 +71,8 @@ function podDifferences(pod: Pod, of: WantedPods | undefined, kills: number): st
   const phase = pod.status?.phase
   const state = pod.status?.containerStatuses?.[0]?.state
   const waiting = state?.waiting
-  const described = `is ${phase ?? 'nothing'} (${JSON.stringify(state ?? pod.status?.conditions)})`
+  const where = pod.spec.nodeName ?? 'no node'
+  const described = `is ${phase ?? 'nothing'} on ${where} (${JSON.stringify(state ?? pod.status?.conditions)})`
   if (phase === 'Pending' && cards > 0 && pod.spec.nodeName === undefined) return []
   const restarts = restartPolicy === 'Always' || (restartPolicy === 'OnFailure' && (program.ends !== 0 || kills > 0))
   if (program.ends === 'never') {

@@ -7,6 +7,7 @@ import { tinyPlainTemplate, writeTinyModel } from '../../../src/engine/models/ti
 import { storedKinds } from '../../../src/resources/all-kinds.ts'
 import { configMapKind } from '../../../src/resources/config-map.ts'
 import { eventKind } from '../../../src/resources/event.ts'
+import { jobKind } from '../../../src/resources/job.ts'
 import { modelKind } from '../../../src/resources/model.ts'
 import { namespaceKind } from '../../../src/resources/namespace.ts'
 import { type Pod, podKind } from '../../../src/resources/pod.ts'
@@ -56,6 +57,7 @@ export class ManifestFuzzer {
   #restarts = 0
   #checkpoints = 0
   #events = 0
+  #evidence = ''
 
   constructor(seed: number) {
     this.#seed = seed
@@ -96,10 +98,10 @@ export class ManifestFuzzer {
     }
   }
 
-  /** The end of Sluice's log, to find out why something failed. */
+  /** The end of Sluice's log and the objects as they were, to find out why something failed. */
   get lastLog(): string {
     const log = readFileSync(join(this.#data, 'logs/sluice.log'), 'utf8')
-    return `${log.slice(-8_000)}\n${this.#sluice?.output.slice(-4_000) ?? ''}`
+    return `${log.slice(-8_000)}\n${this.#sluice?.output.slice(-4_000) ?? ''}\n${this.#evidence}`
   }
 
   destroy(): void {
@@ -341,6 +343,13 @@ export class ManifestFuzzer {
     return found
   }
 
+  /** Every Pod and Job as it is, and what happened to them, for who looks into a problem. */
+  async #objects(): Promise<string> {
+    const cluster = this.#cluster
+    const lists = [cluster.list(podKind), cluster.list(jobKind), cluster.list(eventKind)] as const
+    return (await Promise.all(lists)).flatMap(({ items }) => items.map((item) => JSON.stringify(item))).join('\n')
+  }
+
   async #eventually(what: string, wrong: () => Promise<readonly string[]>): Promise<void> {
     const giveUpAt = Date.now() + settleMs
     for (;;) {
@@ -350,6 +359,7 @@ export class ManifestFuzzer {
       if (found.length === 0) return
       if (Date.now() > giveUpAt) {
         this.#problems.push(...found.map((text) => `while waiting for ${what}: ${text}`))
+        this.#evidence = await this.#objects().catch(String)
         return
       }
       await pause(300)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { newAnswer } from './conversation.ts'
 import { elapsedText, modelSentence, statsText, waitText } from './answer-text.ts'
-import type { ModelPhase } from '../protocol/model-list.ts'
+import type { ModelEntry, ModelPhase } from '../protocol/model-list.ts'
 
 describe('statsText', () => {
   test('measures speed over the tokens after the first', () => {
@@ -21,9 +21,18 @@ describe('statsText', () => {
   })
 })
 
+const entryOf = (phase: ModelPhase, more: Partial<ModelEntry> = {}): ModelEntry => ({
+  id: 'smollm2',
+  phase,
+  message: '',
+  reason: '',
+  features: [],
+  ...more,
+})
+
 describe('waitText', () => {
   const listed = (phase: ModelPhase, observedAt: number, message = '') => ({
-    entry: { id: 'smollm2', phase, message },
+    entry: entryOf(phase, { message }),
     observedAt,
   })
   const waking = newAnswer('a', 'smollm2', 1_000, true)
@@ -37,10 +46,28 @@ describe('waitText', () => {
     expect(waitText(waking, listed('Asleep', 500), 4_900).headline).toBe('Waking smollm2… 3 s')
   })
 
-  test("shows the phase from the gateway's comment, else from the list", () => {
-    const heard = { ...waking, wakingDetail: 'starting', wakingHeardAt: 3_000 }
-    expect(waitText(heard, listed('Waking', 3_500, 'placed'), 4_000).detail).toBe('starting')
-    expect(waitText(waking, listed('Waking', 3_500, 'placed'), 4_000).detail).toBe('placed')
+  test('says what happens in plain words, never with the name of a Pod', () => {
+    const heard = { ...waking, wakingDetail: 'Waking, model-smollm2-1a2b3-x7k2p is starting', wakingHeardAt: 3_900 }
+    const starting = entryOf('Waking', { reason: 'Starting', message: 'model-smollm2-1a2b3-x7k2p is starting.' })
+    const told = 'The program that runs it is being started.'
+    expect(waitText(heard, { entry: starting, observedAt: 3_500 }, 4_000).detail).toBe(told)
+    expect(waitText(heard, listed('Asleep', 500), 4_000).detail).toBe('Waking, it is starting')
+  })
+
+  test('says how far a model is that loads, and how long it took last time', () => {
+    const heard = { ...waking, wakingDetail: 'Waking, The model has been loading', wakingHeardAt: 3_900 }
+    const loading = { phase: 'Reading' as const, percent: 45, bytes: 2.1e9, totalBytes: 4.7e9, stalled: false }
+    const entry = entryOf('Waking', { message: 'm', loading, lastLoadSeconds: 1_510 })
+    expect(waitText(heard, { entry, observedAt: 3_000 }, 4_000)).toEqual({
+      waking: true,
+      headline: 'Waking smollm2… 3 s',
+      detail: 'Reading its files: 45 %, 2.1 of 4.7 GB. Last time it took about 25 min.',
+      percent: 45,
+    })
+    // What a list said before the question is about another wait.
+    expect(waitText(heard, { entry, observedAt: 900 }, 4_000).detail).toBe('Waking, The model has been loading')
+    const unknown = { entry: { ...entry, loading: undefined, message: '' }, observedAt: 3_000 }
+    expect(waitText(waking, unknown, 4_000).detail).toBe('Last time it took about 25 min.')
   })
 
   test('believes a list that says ready only if it is newer than the last word from the stream', () => {
@@ -68,10 +95,9 @@ test('elapsed time is told in minutes when there are any, and never negative', (
 })
 
 test('an empty chat says what a sleeping model costs and what wakes it', () => {
-  expect(modelSentence({ id: 'smollm2', phase: 'Asleep', message: '' })).toBe(
-    'smollm2 is asleep and costs nothing; it wakes when you write.',
-  )
-  expect(modelSentence({ id: 'smollm2', phase: 'Failed', message: 'no card is free' })).toBe(
-    'smollm2 could not start: no card is free. Writing tries again.',
-  )
+  expect(modelSentence(entryOf('Asleep'))).toBe('smollm2 is asleep and costs nothing; it wakes when you write.')
+  const failed = 'smollm2 could not start: no card is free. Writing tries again.'
+  expect(modelSentence(entryOf('Failed', { message: 'no card is free.' }))).toBe(failed)
+  const never = { reason: 'FilesMissing', message: 'Asleep, and cannot wake: no card is free.' }
+  expect(modelSentence(entryOf('Asleep', never))).toBe(failed)
 })

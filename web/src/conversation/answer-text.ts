@@ -1,6 +1,8 @@
 import type { AnswerStats, AssistantMessage } from './conversation.ts'
-import type { ModelEntry } from '../protocol/model-list.ts'
+import { lastTimeSentence } from '../protocol/loading.ts'
+import { phaseOf, type ModelEntry } from '../protocol/model-list.ts'
 import { unreachable } from '../unreachable.ts'
+import { wakingSentence, withoutPodNames } from './waking-words.ts'
 
 /** The line under an answer, e.g. `24 tokens · 31 tokens/s · first token 0.42 s`. */
 export function statsText(stats: AnswerStats, woke: boolean): string {
@@ -25,6 +27,8 @@ export interface WaitText {
   waking: boolean
   headline: string
   detail: string
+  /** How much is done of what takes long, if that is known. */
+  percent?: number | undefined
 }
 
 export interface ObservedModel {
@@ -42,10 +46,17 @@ export function waitText(answer: AssistantMessage, model: ObservedModel, now: nu
     return { waking: false, headline: `${answer.model} is awake and reads your message… ${elapsed}`, detail: '' }
   }
   if (answer.woke) {
-    const listed = newerList && model.entry?.phase === 'Waking' ? model.entry.message : ''
-    return { waking: true, headline: `Waking ${answer.model}… ${elapsed}`, detail: answer.wakingDetail || listed }
+    return { waking: true, headline: `Waking ${answer.model}… ${elapsed}`, ...wakingText(answer, model) }
   }
   return { waking: false, headline: `Waiting for ${answer.model}… ${elapsed}`, detail: '' }
+}
+
+/** What a waking model does, from the list if that is about this wait, else in the words of the gateway. */
+function wakingText(answer: AssistantMessage, { entry, observedAt }: ObservedModel) {
+  const isOfThisWait = observedAt > answer.askedAt && entry?.phase === 'Waking'
+  const told = isOfThisWait ? wakingSentence(entry) : ''
+  const detail = told || withoutPodNames(answer.wakingDetail) || lastTimeSentence(entry?.lastLoadSeconds)
+  return { detail, percent: isOfThisWait ? entry.loading?.percent : undefined }
 }
 
 export function elapsedText(elapsedMs: number): string {
@@ -55,21 +66,30 @@ export function elapsedText(elapsedMs: number): string {
 
 /** The sentence of an empty chat: what happens when somebody writes to this model. */
 export function modelSentence(model: ModelEntry): string {
-  const { phase } = model
+  const phase = phaseOf(model)
   switch (phase) {
     case 'Asleep':
       return `${model.id} is asleep and costs nothing; it wakes when you write.`
     case 'Waking':
-      return `${model.id} is waking up. Write already: it answers as soon as it is ready.`
+      return [`${model.id} is waking up.`, wakingSentence(model), 'Write already: it answers as soon as it is ready.']
+        .filter((sentence) => sentence !== '')
+        .join(' ')
     case 'Ready':
       return `${model.id} is awake. It goes back to sleep when nobody asks.`
     case 'Draining':
       return `${model.id} is going to sleep; it wakes again when you write.`
     case 'Failed':
-      return `${model.id} could not start${model.message === '' ? '' : `: ${model.message}`}. Writing tries again.`
+      return failedSentence(model)
     case 'Unknown':
       return `${model.id} wakes when you write and sleeps when nobody asks.`
     default:
       return unreachable(phase)
   }
+}
+
+function failedSentence({ id, message }: ModelEntry): string {
+  const why = withoutPodNames(message)
+    .replace(/^Asleep, and cannot wake: /, '')
+    .replace(/\.$/, '')
+  return `${id} could not start${why === '' ? '' : `: ${why}`}. Writing tries again.`
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MAX_CONVERSATIONS, MAX_MESSAGES, newAnswer, type AssistantMessage, type Conversation } from './conversation.ts'
+import { shownMessages } from './conversation-tree.ts'
 import { EMPTY_CHAT, currentConversation, reduceChat, type ChatAction, type ChatState } from './conversation-reducer.ts'
 
 const run = (actions: ChatAction[], from: ChatState = EMPTY_CHAT) => actions.reduce(reduceChat, from)
@@ -7,13 +8,14 @@ const run = (actions: ChatAction[], from: ChatState = EMPTY_CHAT) => actions.red
 const asked = (conversationId: string, turn: string, now: number): ChatAction => ({
   type: 'asked',
   conversationId,
-  question: { role: 'user', id: `q${turn}`, content: `question ${turn}` },
+  question: { role: 'user', id: `q${turn}`, content: `question ${turn}`, images: [] },
   answer: newAnswer(`a${turn}`, 'smollm2', now, true),
   now,
 })
 const at = (conversationId: string, answerId: string) => ({ conversationId, answerId })
 const lastAnswer = (state: ChatState): AssistantMessage => {
-  const message = currentConversation(state)?.messages.at(-1)
+  const conversation = currentConversation(state)
+  const message = conversation?.messages.find(({ id }) => id === conversation.leafId)
   if (message?.role !== 'assistant') throw new Error('no answer there')
   return message
 }
@@ -68,6 +70,58 @@ describe('an answer', () => {
   })
 })
 
+describe('branches', () => {
+  const done = (answerId: string, content: string): ChatAction[] => [
+    { type: 'received', ...at('c', answerId), content, reasoning: '' },
+    { type: 'finished', ...at('c', answerId), stats: null, cutShort: false },
+  ]
+  const shown = (state: ChatState) => {
+    const conversation = currentConversation(state)
+    return conversation === undefined ? [] : shownMessages(conversation).map(({ id }) => id)
+  }
+
+  test('an edited question begins one, and what followed the first stays', () => {
+    const state = run([
+      asked('c', '1', 1),
+      ...done('a1', 'one'),
+      asked('c', '2', 2),
+      ...done('a2', 'two'),
+      { ...asked('c', '3', 3), insteadOf: 'q2' } as ChatAction,
+    ])
+    expect(shown(state)).toEqual(['q1', 'a1', 'q3', 'a3'])
+    const back = run([{ type: 'branched', conversationId: 'c', messageId: 'q2' }], state)
+    expect(shown(back)).toEqual(['q1', 'a1', 'q2', 'a2'])
+    // What is asked next goes on where the reader is, and a running answer of another branch goes on, too.
+    const next = run([asked('c', '4', 4), ...done('a3', 'three')], back)
+    expect(shown(next)).toEqual(['q1', 'a1', 'q2', 'a2', 'q4', 'a4'])
+    expect(shown(run([{ type: 'branched', conversationId: 'c', messageId: 'q3' }], next))).toEqual([
+      'q1',
+      'a1',
+      'q3',
+      'a3',
+    ])
+    expect(currentConversation(next)?.messages.find(({ id }) => id === 'a3')).toMatchObject({ content: 'three' })
+  })
+
+  test('the very first question can be edited, too', () => {
+    const state = run([
+      asked('c', '1', 1),
+      ...done('a1', 'one'),
+      { ...asked('c', '2', 2), insteadOf: 'q1' } as ChatAction,
+    ])
+    expect(shown(state)).toEqual(['q2', 'a2'])
+    expect(currentConversation(state)?.messages).toHaveLength(4)
+  })
+
+  test('an answer that is asked for again keeps the first beside it', () => {
+    const again = { type: 'retried', conversationId: 'c', answer: newAnswer('b1', 'qwen', 5, false), now: 5 } as const
+    const state = run([asked('c', '1', 1), ...done('a1', 'one'), again])
+    expect(shown(state)).toEqual(['q1', 'b1'])
+    expect(shown(run([{ type: 'branched', conversationId: 'c', messageId: 'a1' }], state))).toEqual(['q1', 'a1'])
+    expect(run([{ type: 'branched', conversationId: 'c', messageId: 'nobody' }], state)).toBe(state)
+  })
+})
+
 describe('conversations', () => {
   test('are named after their first question, latest first, and the asked one is current', () => {
     const state = run([asked('one', '1', 1), asked('two', '2', 2), asked('one', '3', 3)])
@@ -104,7 +158,7 @@ describe('conversations', () => {
 
   test('from another tab replace the older copy and leave the rest', () => {
     const state = run([asked('one', '1', 1), asked('two', '2', 2)])
-    const other: Conversation = { id: 'one', title: 'from there', model: 'm', updatedAt: 9, messages: [] }
+    const other: Conversation = { id: 'one', title: 'from there', model: 'm', updatedAt: 9, messages: [], leafId: '' }
     const merged = run([{ type: 'restored', conversations: [other] }], state)
     expect(merged.conversations.map(({ id, title }) => [id, title])).toEqual([
       ['one', 'from there'],

@@ -1,3 +1,4 @@
+import { boundMessages, newestLeafBelow } from './conversation-tree.ts'
 import {
   MAX_CONVERSATIONS,
   MAX_MESSAGES,
@@ -5,7 +6,6 @@ import {
   type AnswerStats,
   type AssistantMessage,
   type Conversation,
-  type Message,
   type UserMessage,
 } from './conversation.ts'
 import type { Failure } from '../protocol/failure.ts'
@@ -24,8 +24,17 @@ interface AnswerAddress {
 }
 
 export type ChatAction =
-  | { type: 'asked'; conversationId: string; question: UserMessage; answer: AssistantMessage; now: number }
+  | {
+      type: 'asked'
+      conversationId: string
+      question: Omit<UserMessage, 'parentId'>
+      answer: AssistantMessage
+      now: number
+      /** The earlier question that this one is another version of; what followed that one stays as a branch. */
+      insteadOf?: string | undefined
+    }
   | { type: 'retried'; conversationId: string; answer: AssistantMessage; now: number }
+  | { type: 'branched'; conversationId: string; messageId: string }
   | ({ type: 'waking'; detail: string; now: number } & AnswerAddress)
   | ({ type: 'received'; content: string; reasoning: string } & AnswerAddress)
   | ({ type: 'finished'; stats: AnswerStats | null; cutShort: boolean } & AnswerAddress)
@@ -47,8 +56,14 @@ export function reduceChat(state: ChatState, action: ChatAction): ChatState {
         ...conversation,
         model: action.answer.model,
         updatedAt: action.now,
-        messages: [...withoutLastAnswer(conversation.messages), action.answer],
+        ...answerAgain(conversation, action.answer),
       }))
+    case 'branched':
+      return changeConversation(state, action.conversationId, (conversation) =>
+        conversation.messages.some(({ id }) => id === action.messageId)
+          ? { ...conversation, leafId: newestLeafBelow(conversation.messages, action.messageId) }
+          : conversation,
+      )
     case 'waking':
       return changeAnswer(state, action, (answer) =>
         answer.status === 'waiting'
@@ -101,14 +116,21 @@ function selects(state: ChatState, id: string | null): boolean {
 }
 
 function ask(state: ChatState, action: Extract<ChatAction, { type: 'asked' }>): ChatState {
-  const { conversationId, question, answer, now } = action
+  const { conversationId, question, answer, now, insteadOf } = action
   const known = state.conversations.find(({ id }) => id === conversationId)
+  const edited = known?.messages.find(({ id }) => id === insteadOf)
+  const parentId = edited === undefined ? (known?.leafId ?? null) : edited.parentId
+  const added = [
+    { ...question, parentId },
+    { ...answer, parentId: question.id },
+  ]
   const conversation: Conversation = {
     id: conversationId,
-    title: known?.title ?? titleOf(question.content),
+    title: known?.title ?? (titleOf(question.content) || 'Picture'),
     model: answer.model,
     updatedAt: now,
-    messages: boundMessages([...(known?.messages ?? []), question, answer]),
+    messages: boundMessages([...(known?.messages ?? []), ...added], answer.id, MAX_MESSAGES),
+    leafId: answer.id,
   }
   const others = state.conversations.filter(({ id }) => id !== conversationId)
   return { conversations: boundConversations([conversation, ...others]), currentId: conversationId }
@@ -126,15 +148,16 @@ function boundConversations(conversations: Conversation[]): Conversation[] {
   return conversations.sort((a, b) => b.updatedAt - a.updatedAt).slice(0, MAX_CONVERSATIONS)
 }
 
-function boundMessages(messages: Message[]): Message[] {
-  if (messages.length <= MAX_MESSAGES) return messages
-  const kept = messages.slice(-MAX_MESSAGES)
-  // An answer whose question was cut off would have no context.
-  return kept[0]?.role === 'assistant' ? kept.slice(1) : kept
-}
-
-function withoutLastAnswer(messages: readonly Message[]): readonly Message[] {
-  return messages.at(-1)?.role === 'assistant' ? messages.slice(0, -1) : messages
+/** Another answer to the last question. One that ended without a word is not worth a branch. */
+function answerAgain(
+  { messages, leafId }: Conversation,
+  answer: AssistantMessage,
+): Pick<Conversation, 'messages' | 'leafId'> {
+  const last = messages.find(({ id }) => id === leafId)
+  const isAnswer = last?.role === 'assistant'
+  const kept = isAnswer && last.content === '' ? messages.filter((message) => message !== last) : messages
+  const parentId = isAnswer ? last.parentId : leafId
+  return { messages: boundMessages([...kept, { ...answer, parentId }], answer.id, MAX_MESSAGES), leafId: answer.id }
 }
 
 function changeConversation(

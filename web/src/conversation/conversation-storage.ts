@@ -1,5 +1,5 @@
 import type { Conversation } from './conversation.ts'
-import { decodeConversation, encodeConversation } from './conversation-codec.ts'
+import { decodeConversation, encodeConversation, hasPictures, withoutPictures } from './conversation-codec.ts'
 
 /** The part of `localStorage` that is used here. */
 export interface KeyValueStorage {
@@ -30,14 +30,19 @@ export class ConversationStorage {
   /** False when the conversation does not fit even alone. The chat continues, but is not stored. */
   save(conversation: Conversation): boolean {
     const key = PREFIX + conversation.id
-    const text = encodeConversation(conversation)
-    // The browser's quota is small and shared, so make room by dropping the oldest conversations first.
+    let text = encodeConversation(conversation)
+    let mayLosePictures = hasPictures(conversation)
+    // The browser's quota is small and shared. Pictures take most of it, so those of old conversations make room first,
+    // then old conversations, and then the pictures of this one.
     for (;;) {
       try {
         this.#storage.setItem(key, text)
         return true
       } catch {
-        if (!this.#dropOldest(key)) return false
+        if (this.#dropOldestPictures(key) || this.#dropOldest(key)) continue
+        if (!mayLosePictures) return false
+        mayLosePictures = false
+        text = encodeConversation(withoutPictures(conversation))
       }
     }
   }
@@ -51,16 +56,31 @@ export class ConversationStorage {
     return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined
   }
 
-  #dropOldest(except: string): boolean {
-    let oldest: { key: string; updatedAt: number } | undefined
-    for (const key of this.#keys()) {
-      if (key === except) continue
-      const updatedAt = decodeConversation(this.#storage.getItem(key) ?? '')?.updatedAt ?? 0
-      if (oldest === undefined || updatedAt < oldest.updatedAt) oldest = { key, updatedAt }
+  #dropOldestPictures(except: string): boolean {
+    const [oldest] = this.#oldestFirst(except).filter(({ conversation }) => conversation && hasPictures(conversation))
+    if (oldest?.conversation === undefined) return false
+    // Removed first: what is written next is shorter, but a full storage may refuse even that.
+    this.#storage.removeItem(oldest.key)
+    try {
+      this.#storage.setItem(oldest.key, encodeConversation(withoutPictures(oldest.conversation)))
+    } catch {
+      // Then it is gone, as it would have been next.
     }
+    return true
+  }
+
+  #dropOldest(except: string): boolean {
+    const [oldest] = this.#oldestFirst(except)
     if (oldest === undefined) return false
     this.#storage.removeItem(oldest.key)
     return true
+  }
+
+  #oldestFirst(except: string): Array<{ key: string; conversation: Conversation | undefined }> {
+    return this.#keys()
+      .filter((key) => key !== except)
+      .map((key) => ({ key, conversation: decodeConversation(this.#storage.getItem(key) ?? '') }))
+      .sort((one, other) => (one.conversation?.updatedAt ?? 0) - (other.conversation?.updatedAt ?? 0))
   }
 
   #keys(): string[] {

@@ -1,9 +1,13 @@
+import type { AttachedImage } from '../attachments/attached-image.ts'
 import type { Failure } from '../protocol/failure.ts'
 
 export interface UserMessage {
   readonly role: 'user'
   readonly id: string
+  /** The message that it follows; null for a first one. */
+  readonly parentId: string | null
   readonly content: string
+  readonly images: readonly AttachedImage[]
 }
 
 export type AnswerStatus = 'waiting' | 'streaming' | 'done' | 'stopped' | 'failed'
@@ -18,6 +22,8 @@ export interface AnswerStats {
 export interface AssistantMessage {
   readonly role: 'assistant'
   readonly id: string
+  /** The question that it answers; null until it has a place in a conversation. */
+  readonly parentId: string | null
   readonly model: string
   readonly content: string
   /** Reasoning that the engine sends separately. `<think>` inside the content stays there. */
@@ -42,7 +48,10 @@ export interface Conversation {
   readonly title: string
   readonly model: string
   readonly updatedAt: number
+  /** All that were ever written, those of other branches as well, each after the one it follows. */
   readonly messages: readonly Message[]
+  /** The last message of the branch that is shown. */
+  readonly leafId: string
 }
 
 export const MAX_CONVERSATIONS = 50
@@ -58,6 +67,7 @@ export function newAnswer(id: string, model: string, askedAt: number, woke: bool
   return {
     role: 'assistant',
     id,
+    parentId: null,
     model,
     content: '',
     reasoning: '',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseModelList } from './model-list.ts'
+import { canDo, isBroken, parseModelList } from './model-list.ts'
 
 test('reads the models with their state', () => {
   const data = [
@@ -7,16 +7,33 @@ test('reads the models with their state', () => {
     { id: 'qwen', object: 'model', sluice: { phase: 'Failed', message: 'no card is free' } },
   ]
   expect(parseModelList({ object: 'list', data })).toEqual([
-    { id: 'smollm2', phase: 'Asleep', message: '' },
-    { id: 'qwen', phase: 'Failed', message: 'no card is free' },
+    { id: 'smollm2', phase: 'Asleep', message: '', reason: '', features: [] },
+    { id: 'qwen', phase: 'Failed', message: 'no card is free', reason: '', features: [] },
   ])
 })
 
 test('works at a server that tells no state, or one that is not known', () => {
   expect(parseModelList({ data: [{ id: 'a' }, { id: 'b', sluice: { phase: 'Dancing' } }] })).toEqual([
-    { id: 'a', phase: 'Unknown', message: '' },
-    { id: 'b', phase: 'Unknown', message: '' },
+    { id: 'a', phase: 'Unknown', message: '', reason: '', features: [] },
+    { id: 'b', phase: 'Unknown', message: '', reason: '', features: [] },
   ])
+})
+
+test('knows a model that asking cannot help, and what a model can do', () => {
+  const state = (sluice: object) => parseModelList({ data: [{ id: 'a', sluice }] })?.[0]
+  const broken = (sluice: object) => isBroken(state(sluice) ?? { phase: 'Unknown', reason: '' })
+  expect(broken({ phase: 'Failed' })).toBe(true)
+  expect(broken({ phase: 'Asleep', reason: 'FilesMissing' })).toBe(true)
+  expect(broken({ phase: 'Asleep', reason: 'FilesOnTheirWay' })).toBe(false)
+  expect(broken({ phase: 'Waking', reason: 'CrashLoopBackOff' })).toBe(false)
+  const features = (list: unknown) => {
+    const model = state({ phase: 'Ready', features: list })
+    if (model === undefined) throw new Error('no model')
+    return [canDo(model, 'TextGeneration'), canDo(model, 'SpeechToText')]
+  }
+  expect(features(undefined)).toEqual([true, false])
+  expect(features(['SpeechToText'])).toEqual([false, true])
+  expect(features([7, 'TextGeneration'])).toEqual([true, false])
 })
 
 test('passes over what has no name or has it twice', () => {

@@ -1,3 +1,4 @@
+import type { AttachedImage } from '../attachments/attached-image.ts'
 import {
   isRunning,
   MAX_QUESTION_CHARACTERS,
@@ -5,8 +6,9 @@ import {
   type AssistantMessage,
   type Conversation,
 } from '../conversation/conversation.ts'
+import { shownMessages } from '../conversation/conversation-tree.ts'
 import { requestMessages } from '../conversation/request-messages.ts'
-import type { ModelPhase } from '../protocol/model-list.ts'
+import { canDo, type ModelPhase } from '../protocol/model-list.ts'
 import { runAnswer } from './answer-run.ts'
 import { streamAnswer } from './chat-client.ts'
 import type { ChatStore } from './chat-store.ts'
@@ -15,6 +17,14 @@ import type { Settings } from './settings.ts'
 export interface AskedModel {
   id: string
   phase: ModelPhase
+  features: readonly string[]
+}
+
+export interface Question {
+  text: string
+  images: readonly AttachedImage[]
+  /** The question that was edited. */
+  insteadOf?: string | undefined
 }
 
 /** Asks, retries and stops, with at most one running answer per conversation. */
@@ -31,28 +41,29 @@ export class ChatSession {
   }
 
   /** True when the question was accepted. */
-  ask(text: string, model: AskedModel): boolean {
+  ask({ text, images, insteadOf }: Question, model: AskedModel): boolean {
     const content = text.trim().slice(0, MAX_QUESTION_CHARACTERS)
     const conversationId = this.#store.state.currentId ?? newId()
-    if (content === '' || this.#running.has(conversationId)) return false
+    if ((content === '' && images.length === 0) || this.#running.has(conversationId)) return false
     const answer = answerOf(model)
     this.#store.dispatch({
       type: 'asked',
       conversationId,
-      question: { role: 'user', id: newId(), content },
+      question: { role: 'user', id: newId(), content, images },
       answer,
       now: answer.askedAt,
+      insteadOf,
     })
-    this.#start(conversationId, answer)
+    this.#start(conversationId, answer, model)
     return true
   }
 
-  /** Discards the last answer and asks again. */
+  /** Asks the last question again. The answer that there is stays as a branch. */
   retry(conversationId: string, model: AskedModel): void {
     if (this.#running.has(conversationId)) return
     const answer = answerOf(model)
     this.#store.dispatch({ type: 'retried', conversationId, answer, now: answer.askedAt })
-    this.#start(conversationId, answer)
+    this.#start(conversationId, answer, model)
   }
 
   stop(conversationId: string): void {
@@ -72,13 +83,13 @@ export class ChatSession {
     return conversation?.messages.some(isRunning) ?? false
   }
 
-  #start(conversationId: string, answer: AssistantMessage): void {
+  #start(conversationId: string, answer: AssistantMessage, model: AskedModel): void {
     const conversation = this.#store.state.conversations.find(({ id }) => id === conversationId)
     if (conversation === undefined) return
     const { systemPrompt, temperature } = this.#settings()
     const controller = new AbortController()
     this.#running.set(conversationId, controller)
-    const messages = requestMessages(conversation.messages.slice(0, -1), systemPrompt)
+    const messages = requestMessages(shownMessages(conversation).slice(0, -1), systemPrompt, canDo(model, 'Vision'))
     const request = { model: answer.model, messages, temperature, authorization: this.#authorization() }
     void runAnswer({
       address: { conversationId, answerId: answer.id },

@@ -1,21 +1,28 @@
+import type { AttachedImage } from '../attachments/attached-image.ts'
 import { MAX_QUESTION_CHARACTERS } from '../conversation/conversation.ts'
+import { AttachmentTray } from './attachment-tray.ts'
+import { DictationButton } from './dictation-button.ts'
 import { part } from './element.ts'
+import { fitHeight, isSendingKey } from './text-entry.ts'
 
 export interface ComposerActions {
   /** True when the text was accepted. */
-  send: (text: string) => boolean
+  send: (text: string, images: readonly AttachedImage[]) => boolean
   stop: () => void
+  /** Gives the words of what was said. */
+  transcribe: (speech: Blob, model: string, signal: AbortSignal) => Promise<string>
 }
 
 export interface ComposerState {
   running: boolean
   ready: boolean
   model: string
+  canSee: boolean
+  /** The model that writes down what is said, if there is one. */
+  transcriber: string | undefined
   /** Whether something else is shown in its place. */
   hidden: boolean
 }
-
-const MAX_HEIGHT_PX = 220
 
 export class ComposerView {
   readonly #form = part('composer-form', HTMLFormElement)
@@ -24,11 +31,18 @@ export class ComposerView {
   readonly #stop = part('stop', HTMLButtonElement)
   readonly #hint = part('composer-hint', HTMLElement)
   readonly #actions: ComposerActions
+  readonly #tray: AttachmentTray
+  readonly #dictation: DictationButton
   #running = false
   #ready = false
 
   constructor(actions: ComposerActions) {
     this.#actions = actions
+    this.#tray = new AttachmentTray(this.#form, () => this.#changed())
+    this.#dictation = new DictationButton({
+      transcribe: actions.transcribe,
+      said: (text) => this.fill(`${this.#text.value.trimEnd()} ${text}`.trim()),
+    })
     this.#text.maxLength = MAX_QUESTION_CHARACTERS
     this.#form.addEventListener('submit', (event) => {
       event.preventDefault()
@@ -40,10 +54,12 @@ export class ComposerView {
       this.#actions.stop()
       this.focus()
     })
-    addEventListener('resize', () => this.#fit())
+    addEventListener('resize', () => fitHeight(this.#text))
   }
 
-  update({ running, ready, model, hidden }: ComposerState): void {
+  update({ running, ready, model, canSee, transcriber, hidden }: ComposerState): void {
+    this.#tray.update(canSee, model)
+    this.#dictation.update(transcriber)
     this.#running = running
     this.#ready = ready
     this.#form.hidden = hidden
@@ -77,26 +93,23 @@ export class ComposerView {
       this.#actions.stop()
       return
     }
-    // While an input method is composing a character, Enter belongs to it.
-    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+    if (!isSendingKey(event)) return
     event.preventDefault()
     this.#submit()
   }
 
   #submit(): void {
-    if (this.#running || !this.#ready || !this.#actions.send(this.#text.value)) return
+    if (this.#running || !this.#ready || this.#tray.isRefused) return
+    if (!this.#actions.send(this.#text.value, this.#tray.images)) return
     this.#text.value = ''
+    this.#tray.clear()
     this.#changed()
     this.focusUnlessTouch()
   }
 
   #changed(): void {
-    this.#send.disabled = !this.#ready || this.#text.value.trim() === ''
-    this.#fit()
-  }
-
-  #fit(): void {
-    this.#text.style.height = 'auto'
-    this.#text.style.height = `${Math.min(this.#text.scrollHeight, MAX_HEIGHT_PX)}px`
+    const isEmpty = this.#text.value.trim() === '' && this.#tray.images.length === 0
+    this.#send.disabled = !this.#ready || isEmpty || this.#tray.isRefused
+    fitHeight(this.#text)
   }
 }

@@ -15,6 +15,14 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return node
 }
 
+/** Sets the text of an element. If it has only grown, what is there stays, and need not be drawn again. */
+export function growText(node: HTMLElement, text: string): void {
+  const [only, ...others] = node.childNodes
+  if (only instanceof Text && others.length === 0 && text.startsWith(only.data))
+    only.appendData(text.slice(only.length))
+  else node.textContent = text
+}
+
 /** An element of the fixed frame in index.html. */
 export function part<Type extends HTMLElement>(id: string, type: new () => Type): Type {
   const node = document.getElementById(id)
@@ -22,7 +30,8 @@ export function part<Type extends HTMLElement>(id: string, type: new () => Type)
   throw new Error(`index.html has no ${type.name} with the id ${id}`)
 }
 
-export type IconName = 'copy' | 'check' | 'retry' | 'trash' | 'moon' | 'sluice' | 'chevron' | 'key'
+export type IconName =
+  'copy' | 'check' | 'retry' | 'trash' | 'pencil' | 'cross' | 'microphone' | 'moon' | 'sluice' | 'chevron' | 'key'
 
 const SVG = 'http://www.w3.org/2000/svg'
 

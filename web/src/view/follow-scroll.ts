@@ -31,6 +31,11 @@ export class FollowScroll {
     this.#grew()
   }
 
+  /** Stays where it is, however much is added: somebody does something here. */
+  stay(): void {
+    this.#following = false
+  }
+
   #grew(): void {
     // The welcome of a new chat is shown from its start.
     if (this.#messages.hidden) this.#scroller.scrollTop = 0

@@ -1,22 +1,22 @@
 import type { ObservedModel } from '../conversation/answer-text.ts'
-import type { Conversation, Message, UserMessage } from '../conversation/conversation.ts'
-import { AnswerView } from './answer-view.ts'
-import { element, part } from './element.ts'
+import type { Conversation, Message } from '../conversation/conversation.ts'
+import { shownMessages, siblingsOf } from '../conversation/conversation-tree.ts'
+import { AnswerView, type AnswerActions } from './answer-view.ts'
+import type { Branch, BranchStep } from './branch-switch.ts'
+import { part } from './element.ts'
+import { QuestionView, type QuestionActions } from './question-view.ts'
 
-interface Shown {
-  node: HTMLElement
-  answer: AnswerView | undefined
-}
+type MessageView = QuestionView | AnswerView
 
-/** The messages of the current conversation. Each has one node, which is reused while the conversation is open. */
+/** The shown messages of the current conversation. Each has one node, which is reused while it is shown. */
 export class MessagesView {
   readonly #list = part('messages', HTMLElement)
-  readonly #retry: () => void
+  readonly #actions: QuestionActions & AnswerActions
   #conversationId: string | undefined
-  #shown = new Map<string, Shown>()
+  #shown = new Map<string, MessageView>()
 
-  constructor(retry: () => void) {
-    this.#retry = retry
+  constructor(actions: QuestionActions & AnswerActions) {
+    this.#actions = actions
   }
 
   update(conversation: Conversation | undefined, observe: (model: string) => ObservedModel, now: number): void {
@@ -26,31 +26,42 @@ export class MessagesView {
       this.#list.replaceChildren()
     }
     this.#list.hidden = conversation === undefined
-    const messages = conversation?.messages ?? []
-    const kept = new Map<string, Shown>()
-    for (const message of messages) {
-      const shown = this.#shown.get(message.id) ?? this.#add(message)
-      kept.set(message.id, shown)
-      if (message.role === 'assistant') {
-        shown.answer?.update(message, { observed: observe(message.model), now, isLast: message === messages.at(-1) })
-      }
-    }
-    for (const [id, { node }] of this.#shown) if (!kept.has(id)) node.remove()
-    this.#shown = kept
+    const messages = conversation === undefined ? [] : shownMessages(conversation)
+    const kept = new Map(messages.map((message) => [message.id, this.#shown.get(message.id)]))
+    for (const [id, view] of this.#shown) if (!kept.has(id)) view.element.remove()
+    this.#shown = new Map(
+      messages.map((message) => {
+        const view = kept.get(message.id) ?? this.#add(message)
+        const branch = branchOf(conversation?.messages ?? [], message)
+        if (view instanceof QuestionView) view.update(branch)
+        else if (message.role === 'assistant') {
+          const isLast = message === messages.at(-1)
+          view.update(message, { observed: observe(message.model), now, isLast, branch })
+        }
+        return [message.id, view]
+      }),
+    )
   }
 
-  #add(message: Message): Shown {
-    const answer = message.role === 'assistant' ? new AnswerView(message, this.#retry) : undefined
-    const node = answer?.element ?? drawQuestion(message)
-    this.#list.append(node)
-    return { node, answer }
+  /** Puts the focus on the button of a message that leads in this direction, or on the other one at the end. */
+  focusStep(messageId: string, step: BranchStep): void {
+    const buttons =
+      this.#shown.get(messageId)?.element.querySelectorAll<HTMLButtonElement>('.branch-step:enabled') ?? []
+    const wanted = [...buttons].find((button) => button.dataset['step'] === String(step))
+    const button = wanted ?? buttons[0]
+    button?.focus()
+  }
+
+  #add(message: Message): MessageView {
+    const view =
+      message.role === 'user' ? new QuestionView(message, this.#actions) : new AnswerView(message, this.#actions)
+    // Messages that are shown anew always follow those that stay.
+    this.#list.append(view.element)
+    return view
   }
 }
 
-function drawQuestion(message: Pick<UserMessage, 'content'>): HTMLElement {
-  return element(
-    'article',
-    { class: 'message question', 'data-testid': 'message-user', 'aria-label': 'You' },
-    element('div', { class: 'bubble' }, message.content),
-  )
+function branchOf(messages: readonly Message[], message: Message): Branch {
+  const siblings = siblingsOf(messages, message)
+  return { index: siblings.indexOf(message), count: siblings.length }
 }

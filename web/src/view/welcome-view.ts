@@ -1,5 +1,5 @@
 import { modelSentence } from '../conversation/answer-text.ts'
-import type { ModelEntry, ModelPhase } from '../protocol/model-list.ts'
+import { phaseOf, type ModelEntry, type ModelPhase } from '../protocol/model-list.ts'
 import type { ModelDirectory } from '../session/model-watch.ts'
 import { MarkdownView } from '../markdown/markdown-view.ts'
 import { element, icon, part } from './element.ts'
@@ -63,6 +63,7 @@ export class WelcomeView {
       case 'locked':
         return drawLocked(hasKey)
       case 'listed':
+        if (directory.models.length > 0) return drawNoChatModel()
         return hasKey ? drawNoModelForKey() : drawNoModel()
       default:
         return unreachable(status)
@@ -77,8 +78,8 @@ export class WelcomeView {
     })
     const mark = element(
       'span',
-      { class: 'welcome-mark', 'data-phase': model.phase },
-      icon(isResting(model.phase) ? 'moon' : 'sluice'),
+      { class: 'welcome-mark', 'data-phase': phaseOf(model) },
+      icon(isResting(phaseOf(model)) ? 'moon' : 'sluice'),
     )
     return [
       mark,
@@ -101,6 +102,13 @@ function drawLocked(hasKey: boolean): HTMLElement[] {
   ]
 }
 
+function drawNoChatModel(): HTMLElement[] {
+  return [
+    element('h1', {}, 'No model to chat with'),
+    element('p', { class: 'lead' }, 'The models that there are do something else: embeddings, ranking or speech.'),
+  ]
+}
+
 function drawNoModelForKey(): HTMLElement[] {
   return [
     element('span', { class: 'welcome-mark' }, icon('key')),
@@ -115,7 +123,7 @@ function drawNoModelForKey(): HTMLElement[] {
 
 function drawNoModel(): HTMLElement[] {
   const manifest = new MarkdownView()
-  manifest.update(MANIFEST)
+  manifest.update(MANIFEST, true)
   return [
     element('h1', {}, 'No model yet'),
     element(

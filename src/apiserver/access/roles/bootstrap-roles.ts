@@ -141,8 +141,15 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
         'models/status',
         'serviceexporters',
         'serviceexporters/status',
+        'usagerecords',
       ),
     ],
+  },
+  {
+    // As who installs Kubernetes' metrics server gets it.
+    name: 'system:aggregated-metrics-reader',
+    labels: { ...partOf('admin'), ...partOf('edit'), ...partOf('view') },
+    rules: [resources('metrics.k8s.io', read, 'nodes', 'pods')],
   },
   {
     name: 'system:auth-delegator',

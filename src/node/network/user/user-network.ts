@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { errorMessage } from '../../../foundation/errors.ts'
@@ -49,10 +50,22 @@ export function readUserNetwork(environment: NodeJS.ProcessEnv, folder: string):
 }
 
 /** Where the machine leads to: Pods are to have other addresses, or they could not get there. */
-export function routesOutside({ folder }: UserNetwork): AddressRange[] {
+export function routesOutside(network: UserNetwork): AddressRange[] {
+  return readRoutes(network).flatMap((route) => parseRange(textOf(route['dst'])) ?? [])
+}
+
+/** The machine's own addresses by their devices, as they were at the start: inside, there are only others. */
+export function addressesOutside(network: UserNetwork): Record<string, Array<{ address: string; internal: boolean }>> {
+  const own = readRoutes(network).filter((route) => route['type'] === 'local' && isIP(textOf(route['dst'])) > 0)
+  const devices = Map.groupBy(own, (route) => textOf(route['dev']))
+  const addressesOf = (routes: typeof own, internal: boolean) =>
+    routes.map((route) => ({ address: textOf(route['dst']), internal }))
+  return Object.fromEntries([...devices].map(([device, routes]) => [device, addressesOf(routes, device === 'lo')]))
+}
+
+function readRoutes({ folder }: UserNetwork): ReturnType<typeof objectsOf> {
   try {
-    const routes = objectsOf(JSON.parse(readFileSync(join(folder, outsideRoutesFile), 'utf8')))
-    return routes.flatMap((route) => parseRange(textOf(route['dst'])) ?? [])
+    return objectsOf(JSON.parse(readFileSync(join(folder, outsideRoutesFile), 'utf8')))
   } catch {
     return []
   }

@@ -1,0 +1,167 @@
+/**
+ * How long a sleeping engine takes: from the start of its process to the first token of an answer, with its processor
+ * time and what it holds afterwards. `sluice serve` beside servers that are on this machine:
+ * `node bench/engine/start.ts MODEL.gguf [--rounds 5] [--cold] [--llama-server PATH] [--ollama PATH]`. They take turns.
+ * `--cold` drops the file from the page cache before each start.
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { freePort, withChildren } from '../gateway/pinned-process.ts'
+import { median } from '../gateway/statistics.ts'
+import { residentBytes } from '../process-use.ts'
+
+const sluice = fileURLToPath(new URL('../../bin/sluice', import.meta.url))
+const deadlineMs = 120_000
+/** Asking more often would be a part of what is measured. */
+const pauseMs = 20
+const ticksPerSecond = 100
+
+interface Contestant {
+  readonly name: string
+  start(port: number): ChildProcess
+}
+
+interface Measured {
+  readonly wallMs: number
+  readonly cpuMs: number
+  readonly residentMiB: number
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    rounds: { type: 'string', default: '5' },
+    cold: { type: 'boolean', default: false },
+    'llama-server': { type: 'string' },
+    ollama: { type: 'string' },
+  },
+})
+const [given] = positionals
+if (given === undefined) throw new Error('Usage: node bench/engine/start.ts MODEL.gguf [--rounds 5] [--cold] …')
+const model = resolve(given)
+const folder = mkdtempSync(join(tmpdir(), 'sluice-start-'))
+const quiet = { stdio: 'ignore' as const }
+const compiled = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') }
+
+const contestants: Contestant[] = [
+  {
+    name: 'sluice',
+    start: (port) =>
+      spawn(sluice, ['serve', model, '--port', String(port), '--served-model-name', 'm'], { ...quiet, env: compiled }),
+  },
+]
+const llamaServer = values['llama-server']
+if (llamaServer !== undefined) {
+  contestants.push({
+    name: 'llama-server',
+    start: (port) => spawn(llamaServer, ['-m', model, '--port', String(port), '-np', '8', '-c', '32768'], quiet),
+  })
+}
+if (values.ollama !== undefined) contestants.push(await ollama(values.ollama))
+
+try {
+  // Not counted: it fills the caches of compiled code and of files.
+  for (const contestant of contestants) await measure(contestant)
+  const results = new Map(contestants.map(({ name }) => [name, [] as Measured[]]))
+  for (let round = 0; round < Number(values.rounds); round++) {
+    for (const contestant of contestants) results.get(contestant.name)?.push(await measure(contestant))
+  }
+  console.log(
+    'median of rounds'.padEnd(20),
+    'wall ms'.padStart(10),
+    'processor ms'.padStart(14),
+    'resident MiB'.padStart(14),
+  )
+  for (const [name, rounds] of results) {
+    const shown = (of: (round: Measured) => number) => median(rounds.map(of)).toFixed(0)
+    console.log(
+      name.padEnd(20),
+      shown(({ wallMs }) => wallMs).padStart(10),
+      shown(({ cpuMs }) => cpuMs).padStart(14),
+      shown(({ residentMiB }) => residentMiB).padStart(14),
+    )
+  }
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function measure(contestant: Contestant): Promise<Measured> {
+  if (values.cold) dropFromPageCache()
+  const port = await freePort()
+  const startedAt = performance.now()
+  const child = contestant.start(port)
+  try {
+    await firstToken(port, child)
+    const wallMs = performance.now() - startedAt
+    const processes = withChildren(child.pid ?? 0)
+    const residentMiB = sum(processes.map(residentBytes)) / 2 ** 20
+    return { wallMs, cpuMs: sum(processes.map(cpuMsOf)), residentMiB }
+  } finally {
+    child.kill('SIGTERM')
+    if (!hasEnded(child)) await once(child, 'exit')
+  }
+}
+
+async function firstToken(port: number, child: ChildProcess): Promise<void> {
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1 })
+  const headers = { 'content-type': 'application/json' }
+  const until = performance.now() + deadlineMs
+  while (performance.now() < until) {
+    if (hasEnded(child)) throw new Error(`${child.spawnfile} ended with ${child.exitCode ?? child.signalCode}`)
+    const asked = fetch(`http://127.0.0.1:${port}/v1/chat/completions`, { method: 'POST', headers, body })
+    const ok = await asked.then(
+      async (response) => (await response.text()) !== '' && response.ok,
+      () => false,
+    )
+    if (ok) return
+    await new Promise((done) => setTimeout(done, pauseMs))
+  }
+  throw new Error(`${child.spawnfile} did not answer in time`)
+}
+
+function hasEnded(child: ChildProcess): boolean {
+  return child.exitCode !== null || child.signalCode !== null
+}
+
+/** Ollama with the same file, imported beforehand under the name `m`. */
+async function ollama(program: string): Promise<Contestant> {
+  const home = join(folder, 'ollama')
+  const serve = (port: number) =>
+    spawn(program, ['serve'], { ...quiet, env: { ...process.env, HOME: home, OLLAMA_HOST: `127.0.0.1:${port}` } })
+  const port = await freePort()
+  const server = serve(port)
+  const recipe = join(folder, 'Modelfile')
+  writeFileSync(recipe, `FROM ${model}\n`)
+  const env = { ...process.env, HOME: home, OLLAMA_HOST: `127.0.0.1:${port}` }
+  const until = performance.now() + deadlineMs
+  while (spawnSync(program, ['create', 'm', '-f', recipe], { ...quiet, env }).status !== 0) {
+    if (performance.now() > until) throw new Error('ollama does not take the model')
+  }
+  server.kill('SIGTERM')
+  await once(server, 'exit')
+  return { name: 'ollama', start: serve }
+}
+
+function dropFromPageCache(): void {
+  spawnSync('dd', [`if=${model}`, 'iflag=nocache', 'count=0'], quiet)
+}
+
+/** With the time of children that have ended. */
+function cpuMsOf(pid: number): number {
+  const stat = read(pid, 'stat')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (sum(fields.slice(11, 15).map(Number)) / ticksPerSecond) * 1000
+}
+
+function read(pid: number, name: string): string {
+  return readFileSync(`/proc/${pid}/${name}`, 'utf8')
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

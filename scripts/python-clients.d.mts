@@ -1,0 +1,2 @@
+export function pythonClients(): string | undefined
+export function installPythonClients(): Promise<string | undefined>

@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SluiceError, errorMessage } from '../../../foundation/errors.ts'
+import type { Logger } from '../../../foundation/log.ts'
+import { type ContextShape, contextTokens, grownShape, hasRoom, shapeFor } from './context-shape.ts'
+import type { NativeContext } from './llama-addon.ts'
+import type { LoadedModel, Token } from './loaded-model.ts'
+import type { Sequence } from './sequence.ts'
+
+export interface GrowingContextOptions {
+  readonly model: LoadedModel
+  readonly threads: number
+  readonly batchSize: number
+  readonly first: ContextShape
+  /** How large it may become. */
+  readonly most: ContextShape
+  readonly log: Logger
+}
+
+/** What a sequence is to compute. */
+interface Placed {
+  readonly sequence: Sequence
+  readonly tokens: { readonly length: number }
+}
+
+/** What was computed of a sequence, in a file while its context is replaced. */
+interface Saved {
+  readonly sequence: Sequence
+  readonly file: string | undefined
+}
+
+/**
+ * The memory of all conversations. llama.cpp reserves a context wholly when it is made, so it begins small, is replaced
+ * by a larger one when more conversations or longer ones need it, and by a small one when nobody has asked for a while.
+ * What was computed moves along.
+ */
+export class GrowingContext {
+  readonly #options: GrowingContextOptions
+  #native: NativeContext
+  #shape: ContextShape
+  readonly #sequences = new Set<Sequence>()
+
+  private constructor(options: GrowingContextOptions, native: NativeContext) {
+    this.#options = options
+    this.#native = native
+    this.#shape = options.first
+  }
+
+  static async open(options: GrowingContextOptions): Promise<GrowingContext> {
+    return new GrowingContext(options, await createContext(options, options.first))
+  }
+
+  get native(): NativeContext {
+    return this.#native
+  }
+
+  get shape(): ContextShape {
+    return this.#shape
+  }
+
+  /**
+   * Finds a place for what is to be computed, as far as memory allows: afterwards `holds` says for whom there is one.
+   */
+  async makeRoom(works: readonly Placed[]): Promise<void> {
+    for (const { sequence } of works) this.#sequences.add(sequence)
+    const needed = {
+      sequences: this.#sequences.size,
+      length: Math.max(...works.map(({ sequence, tokens }) => sequence.tokens.length + tokens.length)),
+    }
+    const shape = grownShape(this.#shape, needed, this.#options.most)
+    if (!hasRoom(this.#shape, shape)) await this.#become(shape, [...this.#sequences])
+    for (const sequence of this.#sequences) this.#number(sequence)
+  }
+
+  holds({ sequence, tokens }: Placed): boolean {
+    return sequence.id !== undefined && sequence.tokens.length + tokens.length <= this.#shape.length
+  }
+
+  forget(sequence: Sequence): void {
+    sequence.clear(this.#native)
+    sequence.lost()
+    this.#sequences.delete(sequence)
+  }
+
+  /** Keeps one conversation, the last one, in a context no larger than it needs. */
+  async shrink(): Promise<void> {
+    const [last, ...others] = [...this.#sequences].sort((a, b) => b.usedAt - a.usedAt)
+    const shape = shapeFor(last?.tokens.length ?? 0, this.#options.most)
+    if (hasRoom(shape, this.#shape)) return
+    for (const sequence of others) {
+      sequence.lost()
+      this.#sequences.delete(sequence)
+    }
+    await this.#become(shape, last ? [last] : [])
+  }
+
+  dispose(): Promise<void> {
+    return this.#native.dispose()
+  }
+
+  #number(sequence: Sequence): void {
+    if (sequence.id !== undefined) return
+    const taken = new Set([...this.#sequences].map(({ id }) => id))
+    sequence.id = Array.from({ length: this.#shape.sequences }, (_, id) => id).find((id) => !taken.has(id))
+  }
+
+  async #become(shape: ContextShape, kept: readonly Sequence[]): Promise<void> {
+    const { log } = this.#options
+    const saved: Saved[] = []
+    // One after the other: nothing says that a context may be read by several threads.
+    for (const sequence of kept) saved.push(await this.#save(sequence))
+    try {
+      // The old one goes first: both at once may be more memory than there is.
+      await this.#native.dispose()
+      try {
+        this.#native = await createContext(this.#options, shape)
+        this.#shape = shape
+        log.debug({ ...shape }, 'the context has another size')
+      } catch (error) {
+        log.warn({ ...shape, reason: errorMessage(error) }, 'a larger context cannot be made')
+        this.#native = await createContext(this.#options, this.#shape)
+      }
+      const placed = saved.slice(0, this.#shape.sequences)
+      for (const { sequence } of saved.slice(placed.length)) sequence.lost()
+      for (const [id, { sequence, file }] of placed.entries()) await this.#restore(sequence, id, file)
+    } finally {
+      for (const { file } of saved) if (file !== undefined) await rm(file, { force: true })
+    }
+  }
+
+  async #save(sequence: Sequence): Promise<Saved> {
+    if (sequence.id === undefined || sequence.tokens.length === 0) return { sequence, file: undefined }
+    const file = join(tmpdir(), `sluice-sequence-${randomUUID()}`)
+    try {
+      await this.#native.saveSequenceStateToFile(file, sequence.id, Uint32Array.from(sequence.tokens))
+    } catch (error) {
+      this.#options.log.debug({ reason: errorMessage(error) }, 'a conversation cannot be moved')
+    }
+    return { sequence, file }
+  }
+
+  /** What cannot be read back is computed again: whoever generates goes on as if nothing had happened. */
+  async #restore(sequence: Sequence, id: number, file: string | undefined): Promise<void> {
+    const tokens = [...sequence.tokens]
+    sequence.lost()
+    sequence.id = id
+    if (file === undefined || tokens.length === 0) return
+    try {
+      const restored = await this.#native.loadSequenceStateFromFile(file, id, this.#shape.length)
+      if (restored.length === tokens.length) {
+        sequence.computed(tokens)
+        return
+      }
+    } catch (error) {
+      this.#options.log.debug({ reason: errorMessage(error) }, 'a conversation is computed again')
+    }
+    this.#native.disposeSequence(id)
+    await this.#computeAgain(sequence, id, tokens)
+  }
+
+  async #computeAgain(sequence: Sequence, id: number, tokens: readonly Token[]): Promise<void> {
+    const { batchSize } = this.#options
+    for (let at = 0; at < tokens.length; at += batchSize) {
+      const part = tokens.slice(at, at + batchSize)
+      this.#native.initBatch(part.length)
+      this.#native.addToBatch(id, at, Uint32Array.from(part), new Uint32Array())
+      await this.#native.decodeBatch()
+      sequence.computed(part)
+    }
+  }
+}
+
+async function createContext(options: GrowingContextOptions, shape: ContextShape): Promise<NativeContext> {
+  const { model, threads, batchSize } = options
+  const native = new model.addon.AddonContext(model.native, {
+    contextSize: contextTokens(shape),
+    sequences: shape.sequences,
+    batchSize,
+    threads,
+    flashAttention: 'auto',
+  })
+  if (await native.init()) return native
+  await native.dispose()
+  throw new SluiceError('engine_start_failed', { reason: 'there is not enough memory for a context of the model.' })
+}
