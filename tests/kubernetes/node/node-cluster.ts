@@ -64,6 +64,7 @@ export class NodeCluster {
   /** For programs outside of the machine. */
   readonly kubeconfig: string
   readonly #apiserverFlags: readonly string[]
+  readonly #outages: { readonly from: number; until: number }[] = []
 
   private constructor(parts: {
     readonly machine: SealedMachine
@@ -109,12 +110,20 @@ export class NodeCluster {
 
   /** Ends the API server as a crash would. */
   killApiServer(): Promise<void> {
+    this.#outages.push({ from: Date.now(), until: Infinity })
     return this.machine.kill('kube-apiserver')
   }
 
   async startApiServer(): Promise<void> {
     await this.machine.start(asset('kube-apiserver'), this.#apiserverFlags)
     await this.untilApiServerReady()
+    const outage = this.#outages.at(-1)
+    if (outage) outage.until = Date.now()
+  }
+
+  /** Whether the API server was ready at a time. One that starts answers before it knows who may do what, and refuses. */
+  wasApiServerReady(time: number): boolean {
+    return !this.#outages.some(({ from, until }) => time >= from && time <= until)
   }
 
   async untilApiServerReady(): Promise<void> {

@@ -300,6 +300,19 @@ export class NodeStage {
       .map((file) => readFileSync(join(folder, file), 'utf8'))
       .join('')
   }
+
+  /** What the roles logged of requests that the API server refused them, once it knew who may do what. */
+  refusals(): string[] {
+    return this.roleLogs()
+      .split('\n')
+      .filter((line) => /forbidden/i.test(line) && this.cluster.wasApiServerReady(timeOf(line)))
+  }
+}
+
+/** When a line was logged, by the program's own clock: the container runtime may take a while to write it down. */
+function timeOf(line: string): number {
+  const [, time = line.split(' ', 1)[0] ?? ''] = /"time":"([^"]+)"/.exec(line) ?? []
+  return Date.parse(time)
 }
 
 function layOutModel(folder: string): void {
