@@ -29,7 +29,7 @@ if (asked.length === 0) {
     check('types', 'tsc', ['--noEmit', '-p', 'tsconfig.json']),
     check('types of the page', 'tsc', ['--noEmit', '-p', 'web/tsconfig.json']),
     check('lint', 'oxlint', ['--type-aware', '--deny-warnings']),
-    check('format', 'prettier', ['--check', '--log-level', 'warn', '.']),
+    check('format', 'oxfmt', ['--check']),
   ])
 }
 if (asked.length > 0) {

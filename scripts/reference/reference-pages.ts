@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { format } from 'prettier'
+import { format } from 'oxfmt'
 import { commandSections } from './command-page.ts'
 import { managementSections } from './management-page.ts'
 import { resourceSections } from './resource-page.ts'
@@ -19,8 +19,8 @@ export async function referencePages(): Promise<Array<{ readonly path: string; r
     Object.entries(sections).map(async ([name, generated]) => {
       const path = `${folder}${name}`
       const [written = ''] = readFileSync(path, 'utf8').split(begin)
-      const text = await format(`${written.trimEnd()}\n\n${begin}\n\n${generated}\n`, { parser: 'markdown' })
-      return { path, text }
+      const { code } = await format(name, `${written.trimEnd()}\n\n${begin}\n\n${generated}\n`)
+      return { path, text: code }
     }),
   )
 }

@@ -23,7 +23,13 @@ export interface DecideInput {
 }
 
 export type ScaleReason =
-  'RaisedToMinimum' | 'LoweredToMaximum' | 'Woken' | 'ScaledUp' | 'ScaledDown' | 'ScaledToZero' | 'CardTaken'
+  | 'RaisedToMinimum'
+  | 'LoweredToMaximum'
+  | 'Woken'
+  | 'ScaledUp'
+  | 'ScaledDown'
+  | 'ScaledToZero'
+  | 'CardTaken'
 
 export interface ScaleDecision {
   readonly replicas: number

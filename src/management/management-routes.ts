@@ -23,7 +23,15 @@ export interface ManagementResources {
 }
 
 export type RouteName =
-  'cluster' | 'usage' | 'centers' | 'openapi' | 'console' | 'healthz' | 'readyz' | 'metrics' | 'unknown'
+  | 'cluster'
+  | 'usage'
+  | 'centers'
+  | 'openapi'
+  | 'console'
+  | 'healthz'
+  | 'readyz'
+  | 'metrics'
+  | 'unknown'
 
 export interface Route {
   readonly name: RouteName

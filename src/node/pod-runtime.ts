@@ -144,7 +144,11 @@ export interface EndedContainer {
 
 /** Why a container cannot start: the waiting reason in its status. */
 export type RefusalReason =
-  'ErrImagePull' | 'CreateContainerConfigError' | 'CreateContainerError' | 'RunContainerError' | 'NodeStopping'
+  | 'ErrImagePull'
+  | 'CreateContainerConfigError'
+  | 'CreateContainerError'
+  | 'RunContainerError'
+  | 'NodeStopping'
 
 export class ContainerRefused extends Error {
   override readonly name = 'ContainerRefused'

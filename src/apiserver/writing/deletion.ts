@@ -10,7 +10,9 @@ export interface DeletionOptions {
 }
 
 export type DeletionStep =
-  { readonly type: 'remove' } | { readonly type: 'mark'; readonly object: KubernetesObject } | { readonly type: 'wait' }
+  | { readonly type: 'remove' }
+  | { readonly type: 'mark'; readonly object: KubernetesObject }
+  | { readonly type: 'wait' }
 
 /** What a delete request does to an object now: remove it, mark it, or nothing because it is already being deleted. */
 export function decideDeletion(

@@ -7,4 +7,5 @@ export interface ToolDefinition {
 }
 
 export type ToolChoice =
-  { readonly type: 'none' | 'auto' | 'required' } | { readonly type: 'function'; readonly name: string }
+  | { readonly type: 'none' | 'auto' | 'required' }
+  | { readonly type: 'function'; readonly name: string }

@@ -16,7 +16,8 @@ import { type NamespaceTools, namespaceCommand } from './isolated-command.ts'
  * How this node separates Pods: in their own namespaces, or only by replacing mount paths in commands and variables.
  */
 export type Isolation =
-  { readonly mode: 'namespaces'; readonly tools: NamespaceTools } | { readonly mode: 'paths'; readonly reason: string }
+  | { readonly mode: 'namespaces'; readonly tools: NamespaceTools }
+  | { readonly mode: 'paths'; readonly reason: string }
 
 export type IsolationChoice = 'detect' | 'namespaces' | 'paths'
 

@@ -25,7 +25,8 @@ const schema = z.object({
 })
 
 export type PlannedSysctls =
-  { readonly settings: readonly (readonly [path: string, value: string])[] } | { readonly refused: string }
+  | { readonly settings: readonly (readonly [path: string, value: string])[] }
+  | { readonly refused: string }
 
 /** The sysctls of a Pod, by path below `/proc/sys`. */
 export function planSysctls(

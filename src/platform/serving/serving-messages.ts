@@ -34,7 +34,8 @@ export interface ServingData {
   readonly row: number
   /** `poolPort` leads to the waiting queues in the main thread. Without a gateway there are none. */
   readonly gateway:
-    { readonly settings: ServedGateway; readonly loads: LoadTableShape; readonly poolPort: MessagePort } | undefined
+    | { readonly settings: ServedGateway; readonly loads: LoadTableShape; readonly poolPort: MessagePort }
+    | undefined
   readonly exposure: ServedExposure | undefined
   /** If `undefined`, nothing is logged. */
   readonly logPath: string | undefined

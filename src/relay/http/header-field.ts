@@ -2,7 +2,15 @@ import { Remembered } from './remembered.ts'
 
 /** What a field controls in its message or connection. */
 export type FieldRole =
-  'content-length' | 'transfer-encoding' | 'host' | 'connection' | 'upgrade' | 'expect' | 'keep-alive' | 'date' | 'none'
+  | 'content-length'
+  | 'transfer-encoding'
+  | 'host'
+  | 'connection'
+  | 'upgrade'
+  | 'expect'
+  | 'keep-alive'
+  | 'date'
+  | 'none'
 
 /** What follows from a field's name alone. */
 export interface FieldName {

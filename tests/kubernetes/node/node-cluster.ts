@@ -121,7 +121,7 @@ export class NodeCluster {
     if (outage) outage.until = Date.now()
   }
 
-  /** Whether the API server was ready at a time. One that starts answers before it knows who may do what, and refuses. */
+  /** Whether the API server was ready at a time. While it starts it refuses, because it has not read yet who may. */
   wasApiServerReady(time: number): boolean {
     return !this.#outages.some(({ from, until }) => time >= from && time <= until)
   }

@@ -31,7 +31,17 @@ export function part<Type extends HTMLElement>(id: string, type: new () => Type)
 }
 
 export type IconName =
-  'copy' | 'check' | 'retry' | 'trash' | 'pencil' | 'cross' | 'microphone' | 'moon' | 'sluice' | 'chevron' | 'key'
+  | 'copy'
+  | 'check'
+  | 'retry'
+  | 'trash'
+  | 'pencil'
+  | 'cross'
+  | 'microphone'
+  | 'moon'
+  | 'sluice'
+  | 'chevron'
+  | 'key'
 
 const SVG = 'http://www.w3.org/2000/svg'
 

@@ -19,7 +19,17 @@ const gatherMs = 150
 const trafficEveryMs = 1_000
 
 type Part =
-  'models' | 'pods' | 'cards' | 'nodes' | 'exposures' | 'clusters' | 'centers' | 'keys' | 'wakes' | 'usage' | 'sample'
+  | 'models'
+  | 'pods'
+  | 'cards'
+  | 'nodes'
+  | 'exposures'
+  | 'clusters'
+  | 'centers'
+  | 'keys'
+  | 'wakes'
+  | 'usage'
+  | 'sample'
 
 /** What another part of the console shows besides resources. */
 export interface FurtherItems {
