@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
 // `unit` tests are beside the code and fast. `integration` tests start real parts (processes, sockets), `browser` tests
@@ -13,6 +14,9 @@ const clientPrograms = {
   fileParallelism: false,
 }
 
+/** How many files at once. Half of the time they wait for programs they started, which do not always have work. */
+const workers = Math.ceil(1.5 * availableParallelism())
+
 /** Only for tests that hang: a busy machine takes long for everything. */
 const patient = { poll: { timeout: 20_000, interval: 20 } }
 
@@ -25,8 +29,7 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'web/src/**/*.test.ts', 'web/console/src/**/*.test.ts', 'tests/*.test.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          // The default leaves one core idle, which on two cores is half of the machine.
-          maxWorkers: '100%',
+          maxWorkers: workers,
           // A process for each file would import everything anew: that was a third of the time.
           isolate: false,
           expect: patient,
@@ -48,8 +51,8 @@ export default defineConfig({
           include: ['tests/{integration,faults}/**/*.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
-          // Most of them wait for processes; more than two at once would only wait for each other.
-          maxWorkers: 2,
+          // Each may be a whole platform, so few even where there are many cores.
+          maxWorkers: Math.min(workers, 4),
           expect: patient,
         },
       },

@@ -13,6 +13,8 @@ const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
 const totals = { passed: 0, failed: 0, skipped: 0 }
 const failures = []
 const asked = process.argv.slice(2)
+/** Runs the words that follow in a network that has nothing but a loopback of its own. */
+const inOwnNetwork = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
 
 installIfNeeded()
 buildPageIfNeeded()
@@ -40,7 +42,8 @@ if (asked.length > 0) {
   await suites([['unit']])
   await pythonClients
   // A browser ends its connections when a network comes or goes, as it does in the integration tests.
-  await suites([['browser', 'integration'], ['contract']])
+  if (mayHaveOwnNetwork()) await suites([['integration'], ['contract', 'browser']])
+  else await suites([['browser', 'integration'], ['contract']])
 }
 
 for (const failure of failures) console.log(`\nFAILED  ${failure}`)
@@ -78,7 +81,9 @@ async function suite(project, folder, later) {
   const report = join(folder, `${project}.json`)
   const args = ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   const output = later ? openSync(join(folder, `${project}.log`), 'w') : undefined
-  const child = spawn(pinnedNode, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
+  const words = [pinnedNode, join(root, 'node_modules/vitest/vitest.mjs'), ...args]
+  const [program, ...rest] = project === 'browser' && mayHaveOwnNetwork() ? [...inOwnNetwork, ...words] : words
+  const child = spawn(program, rest, {
     cwd: root,
     env,
     stdio: ['inherit', output ?? 'inherit', output ?? 'inherit'],
@@ -97,6 +102,12 @@ async function suite(project, folder, later) {
   failures.push(...failuresIn(project, counts.testResults))
   // A file that cannot be loaded, or an error outside a test, makes the run fail without a failed test.
   if (status !== 0 && counts.numFailedTests === 0) totals.failed += 1
+}
+
+/** Whether a suite can have a network that others do not change. */
+function mayHaveOwnNetwork() {
+  const [program, ...words] = [...inOwnNetwork, 'true']
+  return spawnSync(program, words, { stdio: 'ignore' }).status === 0
 }
 
 /** Each test that failed, and each file that failed without one, with the beginning of what it said. */
