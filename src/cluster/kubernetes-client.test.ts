@@ -4,6 +4,7 @@ import { type IncomingMessage, type Server, type ServerResponse, createServer } 
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { configMapKind } from '../resources/config-map.ts'
 import { modelKind } from '../resources/model.ts'
@@ -70,6 +71,48 @@ describe('KubernetesClient', () => {
   }
   const watch = (signal = new AbortController().signal) =>
     client.watch(configMapKind, { namespace: 'home', resourceVersion: '5', labels: { a: 'b' } }, signal)
+
+  describe('a Service behind it', () => {
+    const question = { namespace: 'home', service: 'gateway', port: 'http', path: '/v1/chat' }
+    const whole = (bytes: AsyncIterable<Uint8Array>) => buffer(bytes).then(String)
+    const ask = (more: object = {}) => client.askService({ ...question, ...more }, AbortSignal.timeout(20_000))
+
+    it('is asked in its own words, and answers piece by piece', async () => {
+      let heard = ''
+      let goOn = () => {}
+      answer = (request, response) => {
+        request.on('data', (chunk: Buffer) => (heard += chunk.toString())).once('end', () => response.write('first '))
+        heard += `${request.headers.authorization} ${String(request.headers['x-api-key'])} `
+        goOn = () => response.end('second')
+      }
+      const { status, bytes } = await ask({ body: { model: 'tiny' }, headers: { 'x-api-key': 'sk-1' } })
+      const pieces: string[] = []
+      for await (const piece of bytes) {
+        pieces.push(Buffer.from(piece).toString())
+        goOn()
+      }
+      expect([status, pieces]).toEqual([200, ['first ', 'second']])
+      expect(heard).toBe('Bearer let-me-in sk-1 {"model":"tiny"}')
+      expect(asked).toEqual(['POST /vks/abc/api/v1/namespaces/home/services/gateway%3Ahttp/proxy/v1/chat'])
+    })
+
+    it('may refuse, which is its answer; what the API server refuses is thrown', async () => {
+      const own = { error: { message: 'there is no model tiny' } }
+      answer = (_request, response) => json(response, 404, own)
+      const { status, bytes } = await ask()
+      expect([status, JSON.parse(await whole(bytes))]).toEqual([404, own])
+      const message = 'no endpoints available for service "gateway"'
+      answer = (_request, response) =>
+        json(response, 503, { kind: 'Status', apiVersion: 'v1', reason: 'ServiceUnavailable', message })
+      expect(await failure(ask())).toMatchObject({ reason: 'ServiceUnavailable', message })
+    })
+
+    it('is read no further than a refusal may be long', async () => {
+      answer = (_request, response) => response.writeHead(500).end(Buffer.alloc(3 * 1024 * 1024, 'x'))
+      const { status, bytes } = await ask()
+      expect([status, (await whole(bytes)).length <= 1024 * 1024]).toEqual([500, true])
+    })
+  })
 
   it('keeps the path of the server address and sends the credentials', async () => {
     let authorization: string | undefined

@@ -1,8 +1,10 @@
+import { Readable } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Kind, apiVersionOf, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import { podKind } from '../resources/pod.ts'
+import { serviceKind } from '../resources/service.ts'
 import { StatusError, isStatusError, notFound } from '../resources/status-error.ts'
 import type {
   ClusterClient,
@@ -15,7 +17,12 @@ import type {
   WatchOptions,
 } from './cluster-client.ts'
 import { jsonLines } from './kubernetes/json-lines.ts'
-import { type ConnectionOptions, KubernetesConnection, type WireRequest } from './kubernetes/kubernetes-connection.ts'
+import {
+  type ConnectionOptions,
+  KubernetesConnection,
+  type WireAnswer,
+  type WireRequest,
+} from './kubernetes/kubernetes-connection.ts'
 import { accessOfFile, accessOfKubeconfig, usualAccess } from './kubernetes/open-access.ts'
 import { selectorText, resourcePath } from './kubernetes/resource-path.ts'
 import { statusErrorOf } from './kubernetes/status-response.ts'
@@ -37,6 +44,7 @@ const listSchema = z.looseObject({
   items: z.array(z.unknown()).nullable(),
 })
 const eventSchema = z.looseObject({ type: z.string(), object: z.looseObject({}) })
+const refusalSchema = z.looseObject({ kind: z.literal('Status'), apiVersion: z.literal('v1') })
 const bookmarkSchema = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) })
 
 /** Which part of a container's log. */
@@ -47,6 +55,17 @@ export interface LogQuestion {
   /** Of the container before its last restart. */
   readonly previous: boolean
   readonly tail: number | undefined
+}
+
+/** What is asked of a Service: with a body, it is posted as JSON. */
+export interface ServiceQuestion {
+  readonly namespace: string
+  readonly service: string
+  /** By its name or number. */
+  readonly port: string
+  readonly path: string
+  readonly body?: object | undefined
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Connects to a cluster; without a kubeconfig, as kubectl would. */
@@ -113,6 +132,18 @@ export class KubernetesClient implements ClusterClient {
     return follow
       ? this.#connection.stream(request, longestTimerMs, signal, longestTimerMs)
       : this.#connection.stream(request, wholeLogDeadlineMs, signal)
+  }
+
+  /**
+   * Asks a Service through the API server, which people reach where they do not reach Pods. What the Service answers is
+   * returned, whatever it is; what the API server itself refuses is thrown. It keeps `Authorization` to itself.
+   */
+  async askService(question: ServiceQuestion, signal: AbortSignal): Promise<WireAnswer> {
+    const { namespace, service, port, path, body, headers } = question
+    const target = resourcePath(serviceKind, { namespace, name: `${service}:${port}` })
+    const method = body === undefined ? 'GET' : 'POST'
+    const answer = await this.#connection.open({ method, path: `${target}/proxy${path}`, body, headers }, signal)
+    return answer.status < 400 ? answer : withoutRefusal(answer)
   }
 
   async get<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, signal?: AbortSignal): Promise<T | undefined> {
@@ -260,6 +291,31 @@ export class KubernetesClient implements ClusterClient {
   #mergePatch(path: string, body: MergePatch, signal?: AbortSignal): Promise<unknown> {
     const request = { method: 'PATCH', path, body, contentType: 'application/merge-patch+json' } as const
     return this.#connection.json(request, signal)
+  }
+}
+
+const longestRefusal = 1024 * 1024
+
+/** Throws if the API server says it, and not the Service. */
+async function withoutRefusal({ status, contentType, bytes }: WireAnswer): Promise<WireAnswer> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of bytes) {
+    size += chunk.length
+    if (size > longestRefusal) break
+    chunks.push(chunk)
+  }
+  const text = Buffer.concat(chunks)
+  const refusal = refusalSchema.safeParse(parsedJson(text.toString('utf8')))
+  if (refusal.success) throw statusErrorOf(status, refusal.data)
+  return { status, contentType, bytes: Readable.from([text]) }
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

@@ -218,7 +218,8 @@ export const errorCatalog = {
   answer_failed: { status: 502, message: '{reason}' },
   no_gateway: {
     status: 404,
-    message: 'No address of the gateway is known here. Name it with --gateway URL, such as http://127.0.0.1:8000.',
+    message:
+      'No gateway can be asked here: {reason}. Name its address with --gateway URL, such as http://127.0.0.1:8000.',
   },
   model_stays_awake: {
     status: 409,

@@ -58,6 +58,15 @@ describe('a gateway that asks for keys', () => {
     expect(JSON.stringify([requestLines(), upstream.received])).not.toContain(full.secret)
   })
 
+  it.each(['x-api-key', 'api-key'])('takes it from %s where there is no Authorization', async (field) => {
+    const { url, full, upstream } = await setUp()
+    const asked = (headers: Record<string, string>) => postJson(url + chat, ask('tiny'), { headers })
+    expect((await asked({ [field]: full.text })).status).toBe(200)
+    expect(JSON.stringify(upstream.received)).not.toContain(full.secret)
+    expect((await asked({ [field]: 'dummy' })).status).toBe(401)
+    expect((await asked({ [field]: full.text, authorization: 'Bearer dummy' })).status).toBe(401)
+  })
+
   it.each([
     ['no key', () => undefined],
     ['a dummy', () => 'dummy'],

@@ -12,7 +12,7 @@ import type { EndpointPool } from '../traffic/endpoint-pool.ts'
 import type { ModelCatalog } from '../traffic/model-catalog.ts'
 import { forwardedClient } from './access/forwarded-client.ts'
 import { GrantedModels, openGrant } from './access/granted-models.ts'
-import { KeyCheck, type KeySource } from './access/key-check.ts'
+import { KeyCheck, type KeySource, keyFields } from './access/key-check.ts'
 import { noProxies, type TrustedProxies } from './access/trusted-proxies.ts'
 import { isPreflight, preflightAnswer } from './answers/cors.ts'
 import { openAiModel, openAiModelList } from './answers/model-listing.ts'
@@ -325,10 +325,10 @@ export class Gateway {
 }
 
 const ownFields = ['x-sluice-model']
-const ownFieldsAndKey = [...ownFields, 'authorization']
+const ownFieldsAndKey = [...ownFields, ...keyFields]
 /** An answer that is read here must not be compressed. */
 const translatedFields = [...ownFields, 'accept-encoding']
-const translatedFieldsAndKey = [...translatedFields, 'authorization']
+const translatedFieldsAndKey = [...translatedFields, ...keyFields]
 
 function targetOf({ head: { query } }: Exchange, path: string): string {
   return query === '' ? path : `${path}?${query}`

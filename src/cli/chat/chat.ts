@@ -1,8 +1,10 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import type { Command } from '../command.ts'
 import { clusterFlags } from '../connection/cluster-place.ts'
-import { apiKeyOf, gatewayAddressFlags, gatewayOf } from '../connection/gateway-address.ts'
+import { withConnection } from '../connection/cluster-connection.ts'
+import { apiKeyOf, gatewayAddressFlags, gatewayIfKnown } from '../connection/gateway-address.ts'
 import { type ParsedFlags, parseFlags } from '../flags.ts'
+import type { GatewayDoor } from './gateway-door.ts'
 
 const flags = [...clusterFlags, ...gatewayAddressFlags]
 
@@ -26,8 +28,18 @@ export const chatCommand: Command = {
 
 /** Talks to a model: at a terminal until the person leaves, else once. */
 export async function chatWith(parsed: ParsedFlags, model: string, prompt: string): Promise<number> {
-  const [{ ChatClient }, { doorAt }] = await Promise.all([import('./chat-client.ts'), import('./gateway-door.ts')])
-  const client = new ChatClient(doorAt(gatewayOf(parsed), apiKeyOf(parsed)))
+  const { doorAt, doorThrough } = await import('./gateway-door.ts')
+  const [gateway, apiKey] = [gatewayIfKnown(parsed), apiKeyOf(parsed)]
+  if (gateway !== undefined) return chatAt(doorAt(gateway, apiKey), model, prompt)
+  const { GatewayInCluster } = await import('../../platform/models/running/gateway-in-cluster.ts')
+  return withConnection(parsed, GatewayInCluster.connect, (cluster) =>
+    chatAt(doorThrough(cluster, apiKey), model, prompt),
+  )
+}
+
+async function chatAt(door: GatewayDoor, model: string, prompt: string): Promise<number> {
+  const { ChatClient } = await import('./chat-client.ts')
+  const client = new ChatClient(door)
   await client.stateOf(model)
   const isTerminal = process.stdin.isTTY && process.stdout.isTTY
   if (isTerminal && prompt === '') return (await import('./talk.ts')).talk(client, model)

@@ -1,10 +1,5 @@
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
-
-/** An answer of the gateway, as it comes. */
-export interface GatewayAnswer {
-  readonly status: number
-  readonly bytes: AsyncIterable<Uint8Array>
-}
+import type { GatewayAnswer, GatewayInCluster } from '../../platform/models/running/gateway-in-cluster.ts'
 
 /** How a gateway is reached. With a body, it is posted as JSON. */
 export interface GatewayDoor {
@@ -31,6 +26,11 @@ export function doorAt(gateway: string, apiKey: string | undefined): GatewayDoor
       }
     },
   }
+}
+
+/** The gateway of a cluster, wherever that is. */
+export function doorThrough(cluster: GatewayInCluster, apiKey: string | undefined): GatewayDoor {
+  return { ask: (path, body, signal) => cluster.ask(path, body, apiKey, signal) }
 }
 
 async function* nothing(): AsyncGenerator<Uint8Array> {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { parseFlags } from '../flags.ts'
 import { clusterFlags } from './cluster-place.ts'
-import { apiKeyOf, findGateway, gatewayAddressFlags, gatewayOf } from './gateway-address.ts'
+import { apiKeyOf, findGateway, gatewayAddressFlags, gatewayIfKnown } from './gateway-address.ts'
 
 const data = mkdtempSync(join(tmpdir(), 'sluice-gateway-'))
 afterAll(() => rmSync(data, { recursive: true }))
@@ -37,7 +37,8 @@ describe('the gateway', () => {
     mkdirSync(without)
     writeFileSync(join(without, 'endpoints.json'), JSON.stringify({ ...endpoints, gateway: null }))
     expect(findGateway(parse('--data', without), {})).toBeUndefined()
-    expect(() => gatewayOf(parse('--kubeconfig', 'k'))).toThrow('--gateway URL')
+    expect(() => gatewayIfKnown(parse('--data', without))).toThrow('--gateway URL')
+    expect(gatewayIfKnown(parse('--kubeconfig', 'k'))).toBeUndefined()
   })
 
   it('gets a key from a flag or the environment', () => {

@@ -13,7 +13,7 @@ export const gatewayAddressFlags: readonly Flag[] = [
   {
     name: 'gateway',
     value: 'URL',
-    help: "the gateway's address (default: $SLUICE_GATEWAY, or that of the data directory)",
+    help: "the gateway's address (default: $SLUICE_GATEWAY, or that of the cluster)",
   },
   { name: 'api-key', value: 'KEY', help: 'the key that the gateway asks for (default: $SLUICE_API_KEY)' },
 ]
@@ -50,11 +50,11 @@ export function findGateway(
   return place.kind === 'data' ? (endpointsOf(place).gateway ?? undefined) : undefined
 }
 
-/** The same, for commands that can do nothing without it. */
-export function gatewayOf(parsed: Pick<ParsedFlags, 'text'>): string {
+/** The same. In a data directory there is a gateway, or an error says so; of a Kubernetes it may be unknown. */
+export function gatewayIfKnown(parsed: Pick<ParsedFlags, 'text'>): string | undefined {
   const gateway = findGateway(parsed)
-  if (gateway === undefined) throw new SluiceError('no_gateway')
-  return gateway
+  if (gateway !== undefined || findCluster(parsed).kind === 'kubeconfig') return gateway
+  throw new SluiceError('no_gateway', { reason: 'this Sluice runs without one' })
 }
 
 export function apiKeyOf(parsed: Pick<ParsedFlags, 'text'>, environment = process.env): string | undefined {

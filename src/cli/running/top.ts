@@ -3,9 +3,9 @@ import type { ModelFigures } from '../../platform/models/running/model-figures.t
 import type { RunningModel } from '../../platform/models/running/running-models.ts'
 import type { PodMetrics } from '../../resources/resource-metrics.ts'
 import type { Command, Flag } from '../command.ts'
-import { clusterFlags, findCluster } from '../connection/cluster-place.ts'
-import { apiKeyOf, findGateway, gatewayAddressFlags, gatewayOf } from '../connection/gateway-address.ts'
-import { type ParsedFlags, parseFlags } from '../flags.ts'
+import { clusterFlags } from '../connection/cluster-place.ts'
+import { apiKeyOf, gatewayAddressFlags, gatewayIfKnown } from '../connection/gateway-address.ts'
+import { parseFlags } from '../flags.ts'
 import { modelListing } from '../models/model-list.ts'
 import { outputFlag, outputForm } from '../output/output-flag.ts'
 import { type Listing, print, renderList } from '../output/print-output.ts'
@@ -112,11 +112,6 @@ function traffic(before: ModelFigures | undefined, now: ModelFigures | undefined
     requestsPerSecond: rate('requests'),
     tokensPerSecond: rate('tokens'),
   }
-}
-
-/** In a data directory there is a gateway, or an error says so; of a Kubernetes it may be unknown. */
-function gatewayIfKnown(parsed: ParsedFlags): string | undefined {
-  return findGateway(parsed) ?? (findCluster(parsed).kind === 'data' ? gatewayOf(parsed) : undefined)
 }
 
 function shown(value: number | undefined, text: (known: number) => string = String): string {

@@ -15,6 +15,14 @@ export interface WireRequest {
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
   readonly contentType?: string
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+/** An answer whose body is read as it comes. */
+export interface WireAnswer {
+  readonly status: number
+  readonly contentType: string
+  readonly bytes: AsyncIterable<Uint8Array>
 }
 
 export interface ConnectionOptions {
@@ -115,12 +123,18 @@ export class KubernetesConnection {
     }
   }
 
+  /** Whatever is answered, as it comes; ended by the signal only. */
+  async open(request: WireRequest, signal: AbortSignal): Promise<WireAnswer> {
+    const response = await this.#send(request, signal)
+    return { status: response.statusCode ?? 0, contentType: response.headers['content-type'] ?? '', bytes: response }
+  }
+
   close(): void {
     this.#agents.http.destroy()
     this.#agents.https.destroy()
   }
 
-  async #send({ method, path, query = {}, body, contentType }: WireRequest, signal: AbortSignal) {
+  async #send({ method, path, query = {}, body, contentType, headers }: WireRequest, signal: AbortSignal) {
     if (signal.aborted) throw abortReason(signal)
     const payload = body === undefined ? undefined : Buffer.from(JSON.stringify(body))
     const secure = this.#server.protocol === 'https:'
@@ -133,6 +147,7 @@ export class KubernetesConnection {
       headers: {
         accept: 'application/json',
         ...(payload ? { 'content-type': contentType ?? 'application/json', 'content-length': payload.length } : {}),
+        ...headers,
       },
     }
     await this.#access.apply(options)

@@ -40,9 +40,9 @@ export class KeyCheck {
   /** Every unknown or wrong key gets the same refusal, so that nothing can be learned by trying. */
   admit(headers: HeaderList, now: number): Grant {
     if (!this.#keys.synced) throw notSeenYet('API keys')
-    const header = headers.get('authorization')
-    if (header === undefined) throw refusal('no API key was sent')
-    const presented = readBearerKey(header)
+    const sent = sentKey(headers)
+    if (sent === undefined) throw refusal('no API key was sent')
+    const presented = readBearerKey(sent)
     const digest = secretDigest(presented?.secret ?? '')
     const candidates = (presented && this.#index().get(presented.accessKey)) ?? []
     let match: KnownKey | undefined
@@ -80,6 +80,16 @@ export class KeyCheck {
     this.#byAccessKey = byAccessKey
     return byAccessKey
   }
+}
+
+/** Where clients put their key. `Authorization` counts where there is one: the others are for who cannot set it. */
+export const keyFields = ['authorization', 'x-api-key', 'api-key'] as const
+
+function sentKey(headers: HeaderList): string | undefined {
+  const authorization = headers.get('authorization')
+  if (authorization !== undefined) return authorization
+  const plain = headers.get('x-api-key') ?? headers.get('api-key')
+  return plain === undefined ? undefined : `Bearer ${plain}`
 }
 
 function refusal(reason: string): SluiceError {

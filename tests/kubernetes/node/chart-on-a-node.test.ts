@@ -55,6 +55,18 @@ describe.skipIf(missing !== undefined)(`the chart, on a Kubernetes with a node${
   )
 
   it(
+    'is talked to from the command line, through the API server',
+    async () => {
+      const { code, stdout, stderr } = await stage.sluice('chat', name, 'Say hello.')
+      expect([code, stderr]).toEqual([0, expect.any(String)])
+      expect(stdout.trim()).not.toBe('')
+      const unknown = await stage.sluice('chat', 'smolm2', 'Say hello.')
+      expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining(`Did you mean ${name}?`)])
+    },
+    minutes(3),
+  )
+
+  it(
     'adds a second Pod under load, and loses no request with one that is deleted',
     async () => {
       const answers = await stage.answersDuring(name, 6, async () => {

@@ -1,6 +1,7 @@
 import { linkSync, mkdirSync, copyFileSync, readFileSync, readdirSync } from 'node:fs'
 import http from 'node:http'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { text } from 'node:stream/consumers'
 import { buildImage } from '../../../scripts/artefacts/build-image.ts'
 import { thisMachine } from '../../../scripts/artefacts/platform.ts'
@@ -75,6 +76,12 @@ export class NodeStage {
 
   kubectl(input: string, ...words: readonly string[]): Promise<string> {
     return this.#tool('kubectl', words, input)
+  }
+
+  /** `sluice …` as somebody types it who has the kubeconfig and nothing else. */
+  sluice(...words: readonly string[]): ReturnType<typeof runProgram> {
+    const program = fileURLToPath(new URL('../../../bin/sluice', import.meta.url))
+    return runProgram(program, [...words, '--kubeconfig', this.cluster.kubeconfig], '', patienceMs)
   }
 
   async #tool(program: string, words: readonly string[], input = ''): Promise<string> {
