@@ -72,7 +72,7 @@ def tool_call():
 @case
 def tool_stream():
     """The helper of the library puts the pieces of a call together."""
-    asked_for_tool = {**asked, "max_tokens": 60, "tools": [weather_tool], "tool_choice": "required"}
+    asked_for_tool = {**asked, "max_tokens": 60, "tools": [weather_tool], "tool_choice": "required", "parallel_tool_calls": False}
     with client.chat.completions.stream(**asked_for_tool) as events:
         for _ in events:
             pass

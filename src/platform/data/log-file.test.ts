@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { joinLogFile, openLogFile } from './log-file.ts'
+import { joinLogFile, openLogFile, whatToDo } from './log-file.ts'
 
 let folder: string
 beforeEach(() => {
@@ -28,6 +28,14 @@ async function until(tick: () => void, holds: () => void): Promise<void> {
 }
 
 describe('the log file', () => {
+  it('is moved aside once, however often that is looked at while a slow disk keeps a thread in the old one', () => {
+    const large = { ino: 1, size: 200 }
+    expect(whatToDo(large, large, 100)).toBe('move aside')
+    expect(whatToDo(undefined, large, 100)).toBe('open anew')
+    expect(whatToDo({ ino: 2, size: 10 }, large, 100)).toBe('open anew')
+    expect(whatToDo(large, large, 200)).toBe('go on')
+  })
+
   it('is moved aside once it is large, by one thread and for all, and no line is lost', async () => {
     const path = join(folder, 'sluice.log')
     const padding = 'x'.repeat(300)

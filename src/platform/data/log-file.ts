@@ -23,10 +23,7 @@ const lookEveryMs = 5_000
 export function openLogFile(path: string, options: LogFileOptions = {}): Logger {
   const { largestBytes = defaultLargestBytes } = options
   if (sizeOf(path) > largestBytes) renameSync(path, `${path}.1`)
-  return logInto(path, options.repeat, async (destination) => {
-    const { size } = await promisify(fstat)(destination.fd)
-    if (size > largestBytes) await promisify(rename)(path, `${path}.1`)
-  })
+  return logInto(path, options.repeat, largestBytes)
 }
 
 /** The path that stands for standard output, where whoever runs containers looks for their log. */
@@ -35,23 +32,48 @@ export const standardOutput = '-'
 /** The same log for another thread. Lines are appended whole, so that threads can share a file. */
 export function joinLogFile(path: string, options: Pick<LogFileOptions, 'repeat'> = {}): Logger {
   if (path === standardOutput) return logTo(new LineFile({ fd: 1 }), options.repeat ?? onTimer)
-  return logInto(path, options.repeat, async () => {})
+  return logInto(path, options.repeat, Number.POSITIVE_INFINITY)
 }
 
 /** Every thread checks by itself whether another one has moved the file aside. */
-function logInto(path: string, repeat: Repeat = onTimer, moveAside: (file: LineFile) => Promise<void>): Logger {
+function logInto(path: string, repeat: Repeat = onTimer, largestBytes: number): Logger {
   const destination = new LineFile(path)
+  let looking = false
   const look = async () => {
-    await moveAside(destination)
-    const [named, open] = await Promise.all([
-      promisify(stat)(path).catch(() => undefined),
-      promisify(fstat)(destination.fd),
-    ])
-    if (named?.ino !== open.ino) destination.reopen()
+    const named = await promisify(stat)(path).catch(() => undefined)
+    const step = whatToDo(named, await promisify(fstat)(destination.fd), largestBytes)
+    if (step === 'move aside') await promisify(rename)(path, `${path}.1`)
+    if (step !== 'go on') destination.reopen()
   }
-  // If a check fails, the next one tries again.
-  repeat(lookEveryMs, () => void look().catch(() => {}))
+  repeat(lookEveryMs, () => {
+    // A slow disk may take longer than it is until the next one.
+    if (looking) return
+    looking = true
+    // If a check fails, the next one tries again.
+    void look()
+      .catch(() => {})
+      .finally(() => (looking = false))
+  })
   return logTo(destination, repeat)
+}
+
+interface FileFacts {
+  readonly ino: number
+  readonly size: number
+}
+
+/**
+ * What a thread does about the file that it has open, where `named` is what has the log's name now. While a write is
+ * under way, the open one may be one that was moved aside already: the new one must not follow it, or the lines of the
+ * old one are gone.
+ */
+export function whatToDo(
+  named: FileFacts | undefined,
+  open: FileFacts,
+  largestBytes: number,
+): 'go on' | 'move aside' | 'open anew' {
+  if (named?.ino !== open.ino) return 'open anew'
+  return open.size > largestBytes ? 'move aside' : 'go on'
 }
 
 function logTo(destination: LineFile, repeat: Repeat): Logger {
