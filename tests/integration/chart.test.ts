@@ -100,7 +100,7 @@ describe.skipIf(absent)(`the chart, on a cluster without a gateway of its own${w
     async () => {
       const ca = await stage.edgeAuthority()
       const host = await stage.exposedHost()
-      for (const edge of await stage.podsOf('exposure')) {
+      for (const edge of await stage.untilPodsOf('exposure', 2)) {
         const answer = await askEdge({ edge: edge.status?.podIP ?? '', host, ca, path: '/openai/v1/models' })
         expect(answer).toEqual({ status: 200, text: expect.stringContaining(`"${name}"`) as unknown })
       }
@@ -111,7 +111,7 @@ describe.skipIf(absent)(`the chart, on a cluster without a gateway of its own${w
   it(
     'tells of the cluster through its management API',
     async () => {
-      for (const pod of await stage.podsOf('management')) {
+      for (const pod of await stage.untilPodsOf('management', 2)) {
         const answer = await fetch(
           `http://${pod.status?.podIP ?? ''}:8080/api/vks/v1/${stage.sluice.endpoints.clusterId}`,
           {
