@@ -86,6 +86,14 @@ for (const { mode, permitted, name } of isolationModes) {
       expect(await run('r/other', 'ls /var/cache/kept')).toBe('')
     })
 
+    it.skipIf(mode !== 'namespaces')('say so where they hide the program that is to run', async () => {
+      makeClaim('data', {})
+      const container = { command: ['/usr/bin/env', 'true'], volumeMounts: [{ name: 'data', mountPath: '/usr/bin' }] }
+      const starting = stage.runtime().start(stage.launch('', container, { volumes: [claim('data')] }), never)
+      const reason = 'cannot run "/usr/bin/env": there is no such program in what is mounted at /usr/bin'
+      await expect(starting).rejects.toThrow(reason)
+    })
+
     it('work in a folder of a volume', async () => {
       makeClaim('data', { 'deep/a.txt': 'here' })
       const container = { workingDir: '/sluice-test/deep', volumeMounts: [{ name: 'data', mountPath: '/sluice-test' }] }

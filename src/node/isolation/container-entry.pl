@@ -71,7 +71,7 @@ my $mostLeft = 1 << 20;
 my @groupSignals = qw(HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF);
 
 # What steps leave for those after them.
-my ($root, $directory, %file, @words, @drops);
+my ($root, $directory, %file, @words, @drops, @bound);
 my ($columns, $rows);
 # What the first process asks of the one outside of its namespaces, and what that one reads of what the program says.
 my ($helper, $saying);
@@ -251,6 +251,7 @@ my %step = (
     my $isFolder = -d "/proc/self/fd/$source/.";
     my $target = place($path, $isFolder);
     bindTo($source, $target, $path, @options);
+    push @bound, $path;
   },
   mount => sub {
     my ($type, $path, $flags, @settings) = @_;
@@ -395,6 +396,13 @@ sub found {
   return undef;
 }
 
+# A volume may cover a program of the machine, such as Sluice itself where its folder is below /tmp.
+sub whatHides {
+  my ($program) = @_;
+  my ($place) = grep { index($program, "$_/") == 0 } reverse @bound;
+  return defined $place ? " in what is mounted at $place" : '';
+}
+
 sub becomeReady {
   # Not through `/proc/self/fd` and the like: those would be this process's.
   my $folder = openAt($AT_FDCWD, $directory, $O_PATH | $O_DIRECTORY, $resolve{magic}) // die "workingDir \"$directory\": $!\n";
@@ -408,7 +416,7 @@ sub becomeReady {
     my ($name, @arguments) = @$_;
     $drop{$name}->(@arguments);
   }
-  return found($words[0]) // die "cannot run \"$words[0]\": there is no such program\n";
+  return found($words[0]) // die "cannot run \"$words[0]\": there is no such program" . whatHides($words[0]) . "\n";
 }
 
 sub codeOf {
