@@ -148,7 +148,7 @@ async function differences(chaos: Chaos): Promise<string[]> {
 
 for (const { mode, permitted, name } of isolationModes) {
   describe.skipIf(!permitted)(`random operations ${name}`, () => {
-    it('end in what was asked for, with nothing left and no card given twice', { timeout: 60_000 }, async () => {
+    it('end in what was asked for, with nothing left and no card given twice', { timeout: 180_000 }, async () => {
       stage = await new AgentStage(mode).prepare()
       const chaos = new Chaos(mode === 'paths' ? 20_261 : 77_003)
       const twice: string[] = []

@@ -41,6 +41,26 @@ describe('time', () => {
     expect(await idle.closed()).toBe('')
   })
 
+  it.each([
+    ['before its first request', ''],
+    ['between two requests', get('/first')],
+  ])('a connection is not cut for being silent %s while the loop was too busy to read', async (_when, before) => {
+    const clock = new FakeClock()
+    const { port } = await stage.relay(echo, { clock, limits: { headTimeoutMs: 10_000, keepAliveIdleMs: 10_000 } })
+    const client = await stage.client(port)
+    if (before !== '') {
+      client.send(before)
+      await client.until('/first []')
+      client.clear()
+    }
+    // A loop runs its timers before it reads.
+    setTimeout(() => {
+      client.send(get('/second'))
+      clock.jump(10_001)
+    })
+    await client.until('GET /second []')
+  })
+
   it('a body that stalls while it is being read gets 408', async () => {
     const clock = new FakeClock()
     const reading = signalled()

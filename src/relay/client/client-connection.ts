@@ -5,6 +5,7 @@ import type { Answer, ClientFacts, Done, Handler } from '../exchange.ts'
 import { HeadReader } from '../http/head-reader.ts'
 import { type ParsedRequest, requestHeads } from '../http/request-head.ts'
 import { Deadline } from '../socket/deadline.ts'
+import { afterReading } from '../socket/read-batch.ts'
 import type { SocketInput } from '../socket/socket-input.ts'
 import { OutputBatch, SocketOutput } from '../socket/socket-output.ts'
 import { BodyPace } from './body-pace.ts'
@@ -70,12 +71,12 @@ export class ClientConnection implements ClientLink {
     this.#reader = new HeadReader(tools.limits, requestHeads)
     this.#readDeadline = new Deadline(tools.clock)
     this.#writeDeadline = new Deadline(tools.clock)
-    input.listen(socket, this.#onData)
+    input.listen(socket, (chunk) => this.#takeAll(chunk))
     socket.on('end', this.#onEnd)
     socket.on('close', this.#onClose)
     // An error is always followed by `close`.
     socket.on('error', (error) => tools.log.debug({ err: error }, 'client connection failed'))
-    this.#readDeadline.set(tools.limits.headTimeoutMs, () => this.cut())
+    this.#readDeadline.set(tools.limits.headTimeoutMs, this.#cutIfSilent)
   }
 
   readonly input = {
@@ -145,9 +146,13 @@ export class ClientConnection implements ClientLink {
     else this.cut()
   }
 
-  readonly #cutOff = (): void => this.cut()
-
-  readonly #onData = (chunk: Buffer): void => this.#takeAll(chunk)
+  /** What arrived in time may be unread if the loop was busy, and a cut would reset it. */
+  readonly #cutIfSilent = (): void => {
+    const requests = this.#requests
+    afterReading(() => {
+      if (this.#phase === 'idle' && this.#requests === requests) this.cut()
+    })
+  }
 
   #takeAll(arrived: Buffer | undefined): void {
     this.#isTaking = true
@@ -330,7 +335,7 @@ export class ClientConnection implements ClientLink {
     this.#phase = 'idle'
     this.#draining = undefined
     this.#bodyPaused = false
-    this.#readDeadline.set(this.#tools.limits.keepAliveIdleMs, this.#cutOff)
+    this.#readDeadline.set(this.#tools.limits.keepAliveIdleMs, this.#cutIfSilent)
     this.#isReadyForMore = true
     if (!this.#isTaking) this.#takeAll(undefined)
   }

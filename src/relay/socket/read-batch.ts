@@ -43,6 +43,11 @@ class ReadChunks {
   }
 }
 
+/** Calls back when what has arrived by now was read, which takes a turn of the loop, and handled, which ends it. */
+export function afterReading(done: () => void): void {
+  setImmediate(() => setImmediate(done))
+}
+
 /**
  * Handles what all connections received in one turn of the event loop together, once all of them were read. Switching
  * between system calls and handling would evict the handling code from the processor's caches each time, which costs
