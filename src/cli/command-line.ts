@@ -1,6 +1,7 @@
 import { SluiceError } from '../foundation/errors.ts'
 import { commands, findCommand } from './commands.ts'
 import { renderGroupHelp, renderHelp } from './help.ts'
+import { terminalColumns } from './output/wrapped-text.ts'
 import { asksForHelp, runCommand } from './run-command.ts'
 import { didYouMean } from './suggestions.ts'
 import { versionCommand } from './version.ts'
@@ -10,13 +11,18 @@ const versionWords = ['--version', '-v', '-V']
 /** Runs what somebody typed after `sluice`. */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   const [first, ...others] = words
-  if (first === undefined || first === '--help' || first === '-h') return say(renderHelp(commands))
-  if (first === 'help') return others.length === 0 ? say(renderHelp(commands)) : runCommandLine([...others, '--help'])
+  if (first === undefined || first === '--help' || first === '-h')
+    return say(renderHelp(commands, terminalColumns(process.stdout)))
+  if (first === 'help')
+    return others.length === 0
+      ? say(renderHelp(commands, terminalColumns(process.stdout)))
+      : runCommandLine([...others, '--help'])
   if (versionWords.includes(first)) return versionCommand.run(others)
   const found = findCommand(words)
   if (found) return found.rest.includes('--version') ? versionCommand.run([]) : runCommand(found.command, found.rest)
   const group = commands.filter(({ name }) => name.startsWith(`${first} `))
-  if (group.length > 0 && (others.length === 0 || asksForHelp(others))) return say(renderGroupHelp(first, group))
+  if (group.length > 0 && (others.length === 0 || asksForHelp(others)))
+    return say(renderGroupHelp(first, group, terminalColumns(process.stdout)))
   throw unknownCommand(words)
 }
 

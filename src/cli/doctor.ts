@@ -1,3 +1,4 @@
+import { SluiceError } from '../foundation/errors.ts'
 import type { Examination } from '../platform/doctor/examine-directory.ts'
 import type { Command } from './command.ts'
 import { dataDirectoryOf, dataFlag } from './connection/cluster-place.ts'
@@ -18,11 +19,21 @@ export const doctorCommand: Command = {
     const path = dataDirectoryOf(parsed)
     const { whileUnused } = await import('../platform/data/data-directory.ts')
     const { examineDirectory } = await import('../platform/doctor/examine-directory.ts')
-    const examination = whileUnused(path, () => examineDirectory(path, Date.now()))
+    const examination = looked(() => whileUnused(path, () => examineDirectory(path, Date.now())))
     const listing = { resource: 'directory', nameOf: ({ directory }: Examination) => directory }
     process.stdout.write(await renderObject(examination, listing, form, [renderExamination(examination)]))
     return examination.findings.length === 0 ? 0 : 1
   },
+}
+
+/** Of a Sluice that runs, there is something else to ask. */
+function looked(look: () => Examination): Examination {
+  try {
+    return look()
+  } catch (error) {
+    if (!(error instanceof SluiceError) || error.code !== 'data_directory_in_use') throw error
+    throw new SluiceError('doctor_while_running', error.details, { cause: error })
+  }
 }
 
 export function renderExamination({ directory, facts, findings }: Examination): string {

@@ -18,6 +18,20 @@ describe('the help', () => {
     expect(renderGroupHelp('model', ofModels)).toMatchSnapshot()
   })
 
+  it('fits on a terminal of 80 columns, and loses no word', () => {
+    const pages = (columns?: number) => [
+      renderHelp(commands, columns),
+      ...commands.map((one) => renderCommandHelp(one, columns)),
+    ]
+    const words = (page: string) => page.split(/\s+/)
+    expect(pages(80).map(words)).toEqual(pages().map(words))
+    expect(
+      renderHelp(commands, 80)
+        .split('\n')
+        .filter((line) => line.length > 80),
+    ).toEqual([])
+  })
+
   it('has an example of every command, which is that command with flags that it has', () => {
     for (const { name, example, flags } of commands.filter((command) => command.name !== 'version')) {
       for (const line of example.split('\n')) {

@@ -2,11 +2,12 @@ import { SluiceError } from '../foundation/errors.ts'
 import type { Command } from './command.ts'
 import { exitCodeOf } from './exit-codes.ts'
 import { renderCommandHelp } from './help.ts'
+import { terminalColumns } from './output/wrapped-text.ts'
 
 /** Runs a command with the words after its name, or says what they could be. */
 export function runCommand(command: Command, words: readonly string[]): Promise<number> {
   if (!asksForHelp(words)) return command.run(words)
-  console.log(renderCommandHelp(command))
+  console.log(renderCommandHelp(command, terminalColumns(process.stdout)))
   return Promise.resolve(0)
 }
 

@@ -179,6 +179,11 @@ export const errorCatalog = {
     status: 409,
     message: 'The data directory {path} is in use by the process {pid}. Stop it, or choose another with --data.',
   },
+  doctor_while_running: {
+    status: 409,
+    message:
+      'A Sluice runs in {path} (process {pid}): `sluice status` says how it is. `sluice doctor` looks at the directory of one that does not start.',
+  },
   data_directory_unusable: {
     status: 400,
     message: 'The data directory {path} cannot be used: {reason}. Choose another with --data.',

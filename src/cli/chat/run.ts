@@ -3,7 +3,7 @@ import type { Command, Flag } from '../command.ts'
 import { clusterFlags, findCluster } from '../connection/cluster-place.ts'
 import { gatewayAddressFlags } from '../connection/gateway-address.ts'
 import { type ParsedFlags, parseFlags } from '../flags.ts'
-import { bringModel, readSource, usualName, usualSpec } from '../models/bring-model.ts'
+import { bringModel, readSource, usualEngine, usualName, usualSpec } from '../models/bring-model.ts'
 import { checkedModelName, isModelName } from '../models/fetch-model.ts'
 import { deadlineFlag, deadlineMs, untilInterrupted, withModels } from '../running/running-flags.ts'
 import { wake } from '../running/wake.ts'
@@ -46,7 +46,7 @@ async function prepared(parsed: ParsedFlags, text: string, signal: AbortSignal):
     const known = mayBeName ? await models.get(text) : undefined
     const name = known ? text : await nameFor(parsed, text)
     if (!known && !(await models.get(name))) {
-      const url = await bringModel({ source: readSource(text), name, place, signal })
+      const url = await bringModel({ source: readSource(text), name, place, engine: usualEngine, signal })
       await models.create(name, usualSpec(url))
       console.error(`${name} is there.`)
     }

@@ -1,4 +1,14 @@
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -9,7 +19,8 @@ afterAll(() => rmSync(scratch, { recursive: true }))
 const data = join(scratch, 'data')
 const place = { kind: 'data', data, saidBy: '--data' } as const
 const signal = new AbortController().signal
-const bring = (path: string, name: string) => bringModel({ source: readSource(path), name, place, signal })
+const bring = (path: string, name: string, engine = 'LlamaCpp') =>
+  bringModel({ source: readSource(path), name, place, engine, signal })
 
 describe('where a model comes from', () => {
   it.each([
@@ -49,13 +60,37 @@ describe('files of this machine', () => {
     const from = join(scratch, 'folder')
     mkdirSync(from)
     writeFileSync(join(from, 'config.json'), '{}')
-    await bring(from, 'whole')
+    await bring(from, 'whole', 'VLLM')
     expect(readdirSync(folder('whole'))).toEqual(['config.json'])
+  })
+
+  it('are found behind links, as caches of downloads have them', async () => {
+    const from = join(scratch, 'snapshot')
+    mkdirSync(from)
+    writeFileSync(join(scratch, 'blob'), 'GGUF of the cache')
+    symlinkSync('../blob', join(from, 'model.gguf'))
+    await bring(from, 'linked')
+    await bring(join(from, 'model.gguf'), 'linked-file')
+    for (const name of ['linked', 'linked-file']) {
+      expect(lstatSync(join(folder(name), 'model.gguf')).isFile()).toBe(true)
+      expect(readFileSync(join(folder(name), 'model.gguf'), 'utf8')).toBe('GGUF of the cache')
+    }
+  })
+
+  it.each([
+    ['none', ['config.json', 'model.safetensors'], '--engine VLLM'],
+    ['several', ['a.gguf', 'b.gguf'], /several models \(a\.gguf, b\.gguf\)\. Name one, such as .*a\.gguf/],
+  ])('are refused before anything is copied: a folder with %s', async (name, files, reason) => {
+    const from = join(scratch, name)
+    mkdirSync(from)
+    for (const file of files) writeFileSync(join(from, file), 'GGUF')
+    await expect(bring(from, name)).rejects.toThrow(reason)
+    expect(existsSync(folder(name))).toBe(false)
   })
 
   it.each([
     ['other.gguf', 'it is no GGUF file'],
-    ['missing.gguf', 'ENOENT'],
+    ['missing.gguf', 'there is no such file'],
   ])('are refused: %s', async (file, reason) => {
     writeFileSync(join(scratch, 'other.gguf'), 'text')
     await expect(bring(join(scratch, file), 'bad')).rejects.toThrow(reason)
@@ -64,6 +99,8 @@ describe('files of this machine', () => {
   it('cannot be put into a Kubernetes from here', async () => {
     const source = readSource('./m.gguf')
     const elsewhere = { kind: 'kubeconfig', path: 'k', context: undefined } as const
-    await expect(bringModel({ source, name: 'm', place: elsewhere, signal })).rejects.toThrow('pvc://CLAIM/PATH')
+    await expect(bringModel({ source, name: 'm', place: elsewhere, engine: 'LlamaCpp', signal })).rejects.toThrow(
+      'pvc://CLAIM/PATH',
+    )
   })
 })

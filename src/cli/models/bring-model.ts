@@ -33,11 +33,13 @@ export interface BringOptions {
   readonly source: ModelSource
   readonly name: string
   readonly place: ClusterPlace
+  /** The program that is to serve it. */
+  readonly engine: string
   readonly signal: AbortSignal
 }
 
 /** Puts a model's files where its cluster finds them. Returns the `spec.url` of a Model for them. */
-export async function bringModel({ source, name, place, signal }: BringOptions): Promise<string> {
+export async function bringModel({ source, name, place, engine, signal }: BringOptions): Promise<string> {
   if (source.kind === 'claim') return source.url
   if (place.kind !== 'data') {
     const reason =
@@ -45,12 +47,15 @@ export async function bringModel({ source, name, place, signal }: BringOptions):
     throw new SluiceError('invalid_flag', { flag: 'SOURCE', reason })
   }
   const { data } = place
-  if (source.kind === 'path') await placeModel(source.path, data, name)
+  if (source.kind === 'path')
+    await placeModel({ path: source.path, data, name, needsGguf: engine === usualEngine, signal })
   else await fetchModel({ source: source.address, name, data, signal })
   return `pvc://${userDataClaim}/${modelPathInClaim(name)}`
 }
 
+export const usualEngine = 'LlamaCpp'
+
 /** What a model gets that somebody adds in one line: the built-in engine, asleep until it is asked. */
 export function usualSpec(url: string): Partial<Model['spec']> {
-  return { url, engine: 'LlamaCpp', minReplicas: 0, maxReplicas: 1, targetRequests: 8 }
+  return { url, engine: usualEngine, minReplicas: 0, maxReplicas: 1, targetRequests: 8 }
 }

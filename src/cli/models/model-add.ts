@@ -7,7 +7,7 @@ import { type ParsedFlags, onlyPositional, parseFlags } from '../flags.ts'
 import { outputFlag, outputForm } from '../output/output-flag.ts'
 import { renderObject } from '../output/print-output.ts'
 import { untilInterrupted, withModels } from '../running/running-flags.ts'
-import { bringModel, readSource, usualName, usualSpec } from './bring-model.ts'
+import { bringModel, readSource, usualEngine, usualName, usualSpec } from './bring-model.ts'
 import { checkedModelName } from './fetch-model.ts'
 import { modelListing } from './model-list.ts'
 
@@ -16,7 +16,7 @@ const flags: readonly Flag[] = [
   {
     name: 'engine',
     value: 'NAME',
-    fallback: 'LlamaCpp',
+    fallback: usualEngine,
     help: 'the program that serves it: LlamaCpp, VLLM, or another of the cluster',
   },
   {
@@ -59,7 +59,7 @@ export const modelAddCommand: Command = {
         const reason = `there is a model ${name} already. \`sluice model rm ${name}\` removes it; --name gives this one another name.`
         throw new SluiceError('invalid_flag', { flag: '--name', reason })
       }
-      const url = await bringModel({ source, name, place, signal: untilInterrupted() })
+      const url = await bringModel({ source, name, place, engine: spec.engine, signal: untilInterrupted() })
       return models.create(name, { ...usualSpec(url), ...spec }, annotations)
     })
     const lines = [`${name} is there. \`sluice chat ${name}\` talks to it.`]
@@ -68,10 +68,10 @@ export const modelAddCommand: Command = {
   },
 }
 
-function specOf(parsed: ParsedFlags): Partial<Model['spec']> {
+function specOf(parsed: ParsedFlags): Partial<Model['spec']> & Pick<Model['spec'], 'engine'> {
   const count = (flag: string, min: number) => parsed.integer(flag, { min, max: 1_000_000 })
   return {
-    engine: parsed.text('engine') ?? 'LlamaCpp',
+    engine: parsed.text('engine') ?? usualEngine,
     resourceProfile: parsed.text('profile') ?? 'default:1',
     minReplicas: count('min', 0) ?? 0,
     maxReplicas: count('max', 1) ?? 1,

@@ -56,6 +56,14 @@ describe('-o', () => {
     expect(JSON.parse(await renderObject(fig, listing, 'json', []))).toEqual({ name: 'fig', weight: 30 })
   })
 
+  it('leaves out who wrote which field, as kubectl does', async () => {
+    const fig = { name: 'fig', weight: 30, metadata: { name: 'fig', managedFields: [{ manager: 'kubectl' }] } }
+    for (const form of ['json', 'yaml'] as const) {
+      expect(await renderObject(fig, listing, form, [])).not.toContain('managedFields')
+      expect((await renderList([fig], listing, form)).text).not.toContain('kubectl')
+    }
+  })
+
   it('is refused where it is not known', () => {
     expect(() => outputForm(parseFlags([outputFlag], ['-o', 'jsno']))).toThrow('Did you mean json?')
     expect(outputForm(parseFlags([outputFlag], []))).toBeUndefined()

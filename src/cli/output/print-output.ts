@@ -56,11 +56,17 @@ export async function renderObject<T>(
   return `${lines.join('\n')}\n`
 }
 
-export async function asData(value: unknown, form: 'json' | 'yaml'): Promise<string> {
+export async function asData(all: unknown, form: 'json' | 'yaml'): Promise<string> {
+  const value = withoutManagers(all)
   if (form === 'json') return `${JSON.stringify(value, undefined, 2)}\n`
   const { stringify } = await import('yaml')
-  // What is undefined is left out, as in JSON; YAML would write it as null.
-  return stringify(JSON.parse(JSON.stringify(value)), { aliasDuplicateObjects: false })
+  return stringify(value, { aliasDuplicateObjects: false })
+}
+
+/** Who wrote which field is kept back, as kubectl does: it is longer than everything else. So is what is undefined. */
+function withoutManagers(value: unknown): unknown {
+  const leaveOut = (name: string, field: unknown): unknown => (name === 'managedFields' ? undefined : field)
+  return JSON.parse(JSON.stringify(value, leaveOut))
 }
 
 export function print({ text, hint }: Printed): void {

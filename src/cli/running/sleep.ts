@@ -5,11 +5,19 @@ import type { Command } from '../command.ts'
 import { kubeconfigOf } from '../connection/cluster-connection.ts'
 import { clusterFlags, findCluster } from '../connection/cluster-place.ts'
 import { parseFlags } from '../flags.ts'
+import { modelListing } from '../models/model-list.ts'
+import { outputFlag, outputForm } from '../output/output-flag.ts'
+import { renderObject } from '../output/print-output.ts'
 import { StatusLine } from '../output/status-line.ts'
 import { awaitModel } from './await-model.ts'
 import { deadlineFlag, deadlineMs, onlyModel, untilInterrupted, withModels } from './running-flags.ts'
 
-const flags = [...clusterFlags, { name: 'now', help: 'end its Pods at once, with what they answer' }, deadlineFlag]
+const flags = [
+  ...clusterFlags,
+  { name: 'now', help: 'end its Pods at once, with what they answer' },
+  deadlineFlag,
+  outputFlag,
+]
 
 export const sleepCommand: Command = {
   name: 'sleep',
@@ -20,6 +28,7 @@ export const sleepCommand: Command = {
   flags,
   async run(args) {
     const parsed = parseFlags(flags, args)
+    const form = outputForm(parsed)
     const name = onlyModel(parsed)
     const signal = untilInterrupted()
     const waitMs = deadlineMs(parsed)
@@ -29,10 +38,11 @@ export const sleepCommand: Command = {
       const { putToSleepIn } = await import('../../platform/models/put-to-sleep.ts')
       const order = { models: new Set([name]), afterControllers: false }
       await putToSleepIn(kubeconfigOf(findCluster(parsed)), order, AbortSignal.timeout(waitMs))
-      return true
+      return models.find(name)
     })
     if (!asleep) return 130
-    console.log(`${name} is asleep. A request wakes it.`)
+    const lines = [`${name} is asleep. A request wakes it.`]
+    process.stdout.write(await renderObject(asleep, modelListing, form, lines))
     return 0
   },
 }
@@ -50,11 +60,11 @@ async function putToSleepGently(
   name: string,
   waitMs: number,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<Model | undefined> {
   await models.scale(name, 0)
   const line = new StatusLine()
   try {
-    const model = await awaitModel(models, {
+    return await awaitModel(models, {
       name,
       what: `That ${name} sleeps`,
       deadlineMs: waitMs,
@@ -68,7 +78,6 @@ async function putToSleepGently(
         return (status?.replicas ?? 0) === 0 && status?.phase !== 'Draining' ? 'done' : 'wait'
       },
     })
-    return model !== undefined
   } finally {
     line.clear()
   }

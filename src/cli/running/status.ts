@@ -76,6 +76,7 @@ function addressesOf(endpoints: Endpoints | undefined): Record<string, string> {
     ...(gateway === null ? {} : { 'Chat page': `${gateway}/`, 'OpenAI API': `${gateway}/openai/v1` }),
     ...(gatewayExposed === null ? {} : { 'Exposed at': `${gatewayExposed}/` }),
     'Kubernetes API': controlPlane,
+    Console: `${management}/`,
     'Management API': management,
   }
 }

@@ -46,7 +46,8 @@ function runningModel({ metadata, status }: Model, pods: readonly Pod[], figures
     cards: cardsOf(pods),
     pods: pods.map((pod) => pod.metadata.name),
     since: pods.flatMap(({ status: { startTime } = {} }) => (startTime === undefined ? [] : [startTime])).toSorted()[0],
-    idleUntil: sleepsAtMs === undefined ? undefined : timestamp(sleepsAtMs),
+    // What cannot start does not go to sleep either.
+    idleUntil: sleepsAtMs === undefined || status?.phase === 'Failed' ? undefined : timestamp(sleepsAtMs),
     activeRequests: figures?.active,
     waitingRequests: figures?.waiting,
     loading: status?.loading?.progress,
