@@ -20,6 +20,10 @@ const answers: Record<string, (response: http.ServerResponse) => void> = {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(JSON.stringify({ choices: [], usage }))
   },
+  'whole and unreported': (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify({ id: 'x'.repeat(280), choices: [{ message: { content: 'word '.repeat(80) } }] }))
+  },
   reported: (response) => {
     beginStream(response)
     response.end(`data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`)
@@ -53,7 +57,7 @@ async function setUp() {
   })
   addPod('one', upstream.port)
   const ask = (user: string, init: { signal?: AbortSignal } = {}) =>
-    postJson(`${url}/openai/v1/chat/completions`, { model: 'tiny', messages, user, stream: user !== 'whole' }, init)
+    postJson(`${url}/openai/v1/chat/completions`, { model: 'tiny', messages, user, stream: !user.startsWith('whole') }, init)
   const finished = (requests: number) => until(() => rest.requestLines().length === requests)
   const counted = () => {
     counter.close()
@@ -80,6 +84,18 @@ describe('what a gateway counts', () => {
     expect(sum?.promptTokens).toBeGreaterThanOrEqual(10)
     expect(sum?.promptTokens).toBeLessThanOrEqual(12)
     expect(sum?.estimatedTokens).toBe((sum?.promptTokens ?? 0) + 3)
+  })
+
+  it('is estimated for whole answers that report nothing, too', async () => {
+    const { ask, counted } = await setUp()
+    await (await ask('whole')).text()
+    counted()
+    await (await ask('whole and unreported')).text()
+    const [sum] = counted()
+    expect(sum?.promptTokens).toBeGreaterThanOrEqual(10)
+    expect(sum?.completionTokens).toBeGreaterThanOrEqual(90)
+    expect(sum?.completionTokens).toBeLessThanOrEqual(110)
+    expect(sum?.estimatedTokens).toBe((sum?.promptTokens ?? 0) + (sum?.completionTokens ?? 0))
   })
 
   it('has streams that their clients break off, with what was streamed', async () => {

@@ -1,5 +1,5 @@
 /** What English text takes, with the frame of a request around it. */
-const usualBytesPerToken = 4
+export const usualBytesPerToken = 4
 /** More models than a cluster has: those that are gone are forgotten with all others. */
 const mostModels = 1_000
 /** Sums are halved here, so that what prompts are like now counts more than what they were once. */

@@ -14,6 +14,7 @@ const finished = (more: Partial<FinishedRequest>): FinishedRequest => ({
   usage: undefined,
   bodyBytes: 0,
   events: 0,
+  bytes: 0,
   ...more,
 })
 

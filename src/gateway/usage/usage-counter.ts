@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 import type { ServedUsage } from '../../resources/usage-record.ts'
 import type { TokenUsage } from '../model/usage-tail.ts'
-import { PromptEstimate } from './prompt-estimate.ts'
+import { PromptEstimate, usualBytesPerToken } from './prompt-estimate.ts'
 
 /** What is known of a finished request. */
 export interface FinishedRequest {
@@ -17,6 +17,8 @@ export interface FinishedRequest {
   readonly bodyBytes: number
   /** The events that were streamed. */
   readonly events: number
+  /** Of the body of the model's answer, also of what frames its text. */
+  readonly bytes: number
 }
 
 export interface UsageCounterOptions {
@@ -25,6 +27,15 @@ export interface UsageCounterOptions {
   readonly tell: (served: readonly ServedUsage[]) => void
 }
 
+/** Whose answers are made of tokens; `false` where only the prompt is. What else there is (audio, pictures) has none. */
+const answersInTokens: ReadonlyMap<string, boolean> = new Map([
+  ['chat/completions', true],
+  ['completions', true],
+  ['responses', true],
+  ['embeddings', false],
+])
+/** What an answer in one piece has around its text: an id, the model, a choice. */
+const frameBytes = 300
 /** The status of a request whose client left. */
 const clientGone = 499
 const tellAfterMs = 1_000
@@ -52,7 +63,10 @@ export class UsageCounter {
     if (clientLeft || status === clientGone) sum.abandonedRequests++
     else if (status >= 400 || !complete) sum.failedRequests++
     if (usage) this.#addReported(sum, model, usage, request.bodyBytes)
-    else if (request.events > 0) this.#addEstimated(sum, model, request)
+    else if (request.events > 0) this.#addEstimated(sum, model, request, completionsOf(request))
+    else if (status === 200 && complete && request.bytes > 0 && answersInTokens.has(request.route)) {
+      this.#addEstimated(sum, model, request, answersInTokens.get(request.route) === true ? wholeAnswer(request) : 0)
+    }
   }
 
   /** Tells what was not told yet. */
@@ -66,10 +80,8 @@ export class UsageCounter {
     if (bodyBytes > 0 && usage.promptTokens > 0) this.#prompts.learn(model, bodyBytes, usage.promptTokens)
   }
 
-  #addEstimated(sum: ServedUsage, model: string, { route, events, bodyBytes }: FinishedRequest): void {
+  #addEstimated(sum: ServedUsage, model: string, { bodyBytes }: FinishedRequest, completionTokens: number): void {
     const promptTokens = this.#prompts.tokensOf(model, bodyBytes)
-    // The first event of a chat only says who speaks.
-    const completionTokens = route === 'chat/completions' ? events - 1 : events
     sum.promptTokens += promptTokens
     sum.completionTokens += completionTokens
     sum.estimatedTokens += promptTokens + completionTokens
@@ -105,4 +117,14 @@ export class UsageCounter {
     this.#models.clear()
     this.#options.tell(told)
   }
+}
+
+/** An event is a token. The first event of a chat only says who speaks. */
+function completionsOf({ route, events }: FinishedRequest): number {
+  return route === 'chat/completions' ? events - 1 : events
+}
+
+/** Of an answer in one piece. */
+function wholeAnswer({ bytes }: FinishedRequest): number {
+  return Math.max(1, Math.round((bytes - frameBytes) / usualBytesPerToken))
 }
