@@ -17,6 +17,8 @@ const unreachableCodes: readonly string[] = ['cluster_unreachable', 'gateway_unr
 
 /** The exit code for an error that a command ends with. */
 export function exitCodeOf(error: unknown): ExitCode {
+  // What Ctrl-C aborts says nothing else; deadlines are a TimeoutError.
+  if (error instanceof Error && error.name === 'AbortError') return 130
   if (!(error instanceof SluiceError)) return 1
   if (unreachableCodes.includes(error.code)) return 4
   if (error.status === 504) return 5

@@ -28,8 +28,10 @@ export async function runProgram(run: () => Promise<number>): Promise<void> {
   try {
     process.exitCode = await run()
   } catch (error) {
+    // Whoever interrupts a program knows why it ends.
+    process.exitCode = exitCodeOf(error)
+    if (process.exitCode === 130) return
     // Errors that the user can act on are one line. Anything else is a bug, and shows its stack.
     console.error(error instanceof SluiceError || isOfTheSystem(error) ? `sluice: ${error.message}` : error)
-    process.exitCode = exitCodeOf(error)
   }
 }

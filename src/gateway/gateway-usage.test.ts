@@ -57,7 +57,11 @@ async function setUp() {
   })
   addPod('one', upstream.port)
   const ask = (user: string, init: { signal?: AbortSignal } = {}) =>
-    postJson(`${url}/openai/v1/chat/completions`, { model: 'tiny', messages, user, stream: !user.startsWith('whole') }, init)
+    postJson(
+      `${url}/openai/v1/chat/completions`,
+      { model: 'tiny', messages, user, stream: !user.startsWith('whole') },
+      init,
+    )
   const finished = (requests: number) => until(() => rest.requestLines().length === requests)
   const counted = () => {
     counter.close()

@@ -79,6 +79,10 @@ describe.skipIf(chromiumPath === undefined)('answers on the chat page', () => {
     )
     await answer.locator('math').nth(1).waitFor()
     expect(await answer.locator('math mfrac').count()).toBe(2)
+    // A comma behind a formula would begin a line where there is no room for it.
+    const withComma = answer.locator('.unbroken')
+    expect(await withComma.innerText()).toMatch(/,$/)
+    expect(await withComma.locator('math').count()).toBe(1)
     expect(await answer.getByText('It costs $5 or $10.').count()).toBe(1)
     await picture(page, 'answer')
   })
@@ -136,7 +140,8 @@ describe.skipIf(chromiumPath === undefined)('answers on the chat page', () => {
     await page.evaluate(`globalThis.early = [...document.querySelectorAll('.prose > *')].slice(0, 90)`)
     // Reads from the start while the rest comes.
     await page.locator('#scroller').hover()
-    await page.mouse.wheel(0, -1_000_000)
+    const place = () => page.evaluate(`document.querySelector('#scroller').scrollTop`)
+    await expect.poll(() => page.mouse.wheel(0, -1_000_000).then(place), { timeout: 30_000 }).toBe(0)
     await answered(page)
     const seen = await page.evaluate(`({
       same: early.every((node, index) => document.querySelector('.prose').children[index] === node),

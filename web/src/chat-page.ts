@@ -34,10 +34,14 @@ export class ChatPage {
   readonly #gate: KeyGate
   readonly #authorization = () => this.#key.headers()
   readonly #session = new ChatSession(this.#store, () => this.#settings, this.#authorization)
-  readonly #watch = new ModelWatch(this.#authorization, (directory) => {
-    this.#gate.heard(directory)
-    this.#drawSoon()
-  })
+  readonly #watch = new ModelWatch(
+    this.#authorization,
+    (directory) => {
+      this.#gate.heard(directory)
+      this.#drawSoon()
+    },
+    () => countWaiting(this.#store.state) > 0,
+  )
   readonly #scroll = new FollowScroll()
   readonly #announcer = new Announcer()
   readonly #messages = new MessagesView({

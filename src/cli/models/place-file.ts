@@ -11,6 +11,8 @@ export interface PlacingOptions {
   readonly onCopied: (bytes: number) => void
 }
 
+const pieceBytes = 1024 * 1024
+
 /**
  * Puts a file of this machine at another place, under which it is seen only when it is whole. Within a file system
  * nothing is copied: a model may be as large as the disk.
@@ -27,7 +29,13 @@ export async function placeFile(from: string, to: string, { signal, onCopied }: 
   const part = join(dirname(to), `.${basename(to)}.part`)
   try {
     if (await isCloned(file, part)) onCopied((await stat(part)).size)
-    else await pipeline(createReadStream(file), counted(onCopied), createWriteStream(part, { flush: true }), { signal })
+    else
+      await pipeline(
+        createReadStream(file, { highWaterMark: pieceBytes }),
+        counted(onCopied),
+        createWriteStream(part, { flush: true }),
+        { signal },
+      )
     await rename(part, to)
   } catch (error) {
     await rm(part, { force: true })

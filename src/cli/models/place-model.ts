@@ -37,7 +37,7 @@ export async function placeModel({ path, data, name, needsGguf, signal }: PlaceM
   try {
     for (const file of files) {
       await placeFile(file.path, join(folder, basename(file.path)), { signal, onCopied }).catch((error: unknown) => {
-        throw refused(file.path, signal.aborted ? 'copying it was interrupted.' : errorMessage(error))
+        throw signal.aborted ? error : refused(file.path, errorMessage(error))
       })
     }
   } finally {

@@ -1,5 +1,6 @@
 interface Output {
   readonly isTTY?: boolean
+  readonly columns?: number
   write(text: string): boolean
 }
 
@@ -11,6 +12,7 @@ export class ProgressBar {
   readonly #label: string
   #lastTenth = -1
   #open = false
+  #shown = ''
 
   constructor(output: Output, label: string) {
     this.#output = output
@@ -21,8 +23,12 @@ export class ProgressBar {
     const share = total > 0 ? Math.min(1, done / total) : 0
     const text = `${this.#label}  ${Math.floor(share * 100)} %  ${megabytes(done)} of ${megabytes(total)} MB`
     if (this.#output.isTTY) {
+      if (text === this.#shown) return
+      this.#shown = text
       const filled = Math.round(share * width)
-      this.#output.write(`\r[${'█'.repeat(filled)}${' '.repeat(width - filled)}] ${text} `)
+      const line = `[${'█'.repeat(filled)}${' '.repeat(width - filled)}] ${text} `
+      // A longer line would wrap, and only its last row could be written over.
+      this.#output.write(`\r${line.slice(0, (this.#output.columns ?? 80) - 1)}`)
       this.#open = true
       return
     }

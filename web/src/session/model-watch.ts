@@ -26,10 +26,17 @@ export class ModelWatch {
   #asking: AbortController | undefined
   readonly #authorization: () => Record<string, string>
   readonly #changed: (directory: ModelDirectory) => void
+  readonly #somebodyWaits: () => boolean
 
-  constructor(authorization: () => Record<string, string>, changed: (directory: ModelDirectory) => void) {
+  /** While `somebodyWaits` for an answer, a model is likely to wake, and is looked at more often. */
+  constructor(
+    authorization: () => Record<string, string>,
+    changed: (directory: ModelDirectory) => void,
+    somebodyWaits: () => boolean,
+  ) {
     this.#authorization = authorization
     this.#changed = changed
+    this.#somebodyWaits = somebodyWaits
   }
 
   get directory(): ModelDirectory {
@@ -60,7 +67,7 @@ export class ModelWatch {
   #pauseMs(): number {
     if (this.#failures > 0) return Math.min(SLOWEST_MS, CALM_MS * 2 ** (this.#failures - 1))
     const moving = this.#directory.models.some(({ phase }) => phase === 'Waking' || phase === 'Draining')
-    return moving ? WAKING_MS : CALM_MS
+    return moving || this.#somebodyWaits() ? WAKING_MS : CALM_MS
   }
 
   async #ask(stop: AbortSignal): Promise<ModelDirectory> {

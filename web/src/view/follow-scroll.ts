@@ -9,6 +9,8 @@ export class FollowScroll {
   readonly #jump = part('jump', HTMLButtonElement)
   #following = true
   #lastTop = 0
+  /** Where this has scrolled to, until that is heard of. */
+  #ownTop: number | undefined
 
   start(): void {
     this.#scroller.addEventListener('scroll', () => this.#scrolled(), { passive: true })
@@ -39,13 +41,19 @@ export class FollowScroll {
   #grew(): void {
     // The welcome of a new chat is shown from its start.
     if (this.#messages.hidden) this.#scroller.scrollTop = 0
-    else if (this.#following) this.#scroller.scrollTop = this.#scroller.scrollHeight
+    else if (this.#following) {
+      this.#scroller.scrollTop = this.#scroller.scrollHeight
+      this.#ownTop = this.#scroller.scrollTop
+    }
     this.#showJump()
   }
 
   #scrolled(): void {
     const { scrollTop } = this.#scroller
-    if (this.#distanceToEnd() <= NEAR_END_PX) this.#following = true
+    const isOwn = scrollTop === this.#ownTop
+    this.#ownTop = undefined
+    // Only readers come back to the end: a token that was drawn while one turned the wheel would take them with it.
+    if (this.#distanceToEnd() <= NEAR_END_PX) this.#following ||= !isOwn
     else if (scrollTop < this.#lastTop) this.#following = false
     this.#lastTop = scrollTop
     this.#showJump()

@@ -57,6 +57,13 @@ export function cardsOverTime(card: CardView, { samples }: HistoryPart, { places
   )
 }
 
+/** Everybody who has a colour in the pictures of a kind: those who hold cards now, and those who did. */
+export function shownHolders({ name, holders }: CardView, { samples }: HistoryPart): string[] {
+  const now = holders.map(({ model }) => model ?? '')
+  const before = samples.flatMap(({ cards }) => Object.keys(cards[name] ?? {}))
+  return [...new Set([...now, ...before])]
+}
+
 /** The part of the time that cards were held, from 0 to 1; `undefined` before anything was seen. */
 export function heldShare({ name, total }: CardView, { samples }: HistoryPart): number | undefined {
   if (samples.length === 0 || total === 0) return undefined

@@ -26,7 +26,7 @@ export function drawWakes(into: Redrawn, wakes: readonly WakeView[], most: numbe
   const longest = Math.max(1_000, ...newest.map((wake) => (wake.endedAt ?? now) - startedAt(wake)))
   into.draw([newest, isGoingOn ? Math.floor(now / 500) : 0], () =>
     newest.length === 0
-      ? [element('li', { class: 'empty' }, 'Nothing has started yet.')]
+      ? [element('li', { class: 'empty' }, 'No model has woken since Sluice was started.')]
       : newest.map((wake) => wakeTimeline(wake, longest, now)),
   )
 }

@@ -6,9 +6,9 @@ import { table } from './table.ts'
 
 /** Where services are reached from outside. */
 export function exposuresPanel(): Panel {
-  return listPanel('Exposures', (state) => {
+  return listPanel((state) => {
     const rows = state.list('exposure')
-    return table(
+    const shown = table(
       ['Address', 'Service', 'Namespace', 'Ready'],
       rows.map(({ url, service, port, namespace, ready, message }) => [
         url === undefined ? '' : element('a', { href: url, rel: 'noreferrer', target: '_blank' }, url),
@@ -16,15 +16,16 @@ export function exposuresPanel(): Panel {
         namespace,
         ready ? 'yes' : (message ?? 'no'),
       ]),
+      'Nothing is exposed. A ServiceExporter gives a Service an address outside of the cluster.',
     )
+    return [section('Exposures', shown)]
   })
 }
 
 export function clustersPanel(): Panel {
-  return listPanel('Clusters and centers', (state) =>
-    element(
-      'div',
-      {},
+  return listPanel((state) => [
+    section(
+      'Clusters',
       table(
         ['Cluster', 'ID', 'Status', 'Kind', 'Center', 'Control plane'],
         state
@@ -38,7 +39,9 @@ export function clustersPanel(): Panel {
             controlPlane ?? '',
           ]),
       ),
-      element('h3', {}, 'Compute centers'),
+    ),
+    section(
+      'Compute centers',
       table(
         ['Code', 'Name', 'Country', 'Address', 'Registry', 'Domain'],
         state
@@ -53,15 +56,15 @@ export function clustersPanel(): Panel {
           ]),
       ),
     ),
-  )
+  ])
 }
 
-function listPanel(title: string, view: (state: ConsoleState) => HTMLElement): Panel {
+function listPanel(view: (state: ConsoleState) => HTMLElement[]): Panel {
   const content = element('div', {})
   const redrawn = new Redrawn(content)
   return {
-    element: section(title, content),
+    element: content,
     update: (state) =>
-      redrawn.draw([state.list('exposure'), state.list('cluster'), state.list('center')], () => [view(state)]),
+      redrawn.draw([state.list('exposure'), state.list('cluster'), state.list('center')], () => view(state)),
   }
 }

@@ -1,7 +1,7 @@
 import type { SessionView } from '../../../../src/management/console/console-shapes.ts'
 import { element } from '../../../src/view/element.ts'
 import type { ConsoleApi } from '../api/console-api.ts'
-import { cardSquares, cardsOverTime, heldShare } from '../pictures/card-pictures.ts'
+import { cardSquares, cardsOverTime, heldShare, shownHolders } from '../pictures/card-pictures.ts'
 import { costPicture } from '../pictures/cost-picture.ts'
 import { shownSpan } from '../pictures/shown-span.ts'
 import { holderClass } from '../pictures/svg.ts'
@@ -121,7 +121,7 @@ export class Overview implements Panel {
           element(
             'p',
             { class: 'picture-legend' },
-            ...legend(card.holders.map(({ model }) => model ?? '')),
+            ...legend(shownHolders(card, recent)),
             element('span', { class: 'faint' }, time),
           ),
         )
@@ -162,7 +162,7 @@ function figure(value: string, words: string): HTMLElement {
 }
 
 function legend(names: readonly string[]): HTMLElement[] {
-  return [...new Set(names)].map((name) =>
+  return names.map((name) =>
     element(
       'span',
       { class: 'legend' },

@@ -27,6 +27,7 @@ export class PodsView implements Panel {
       table(
         ['Pod', 'Status', 'Ready', 'Model', 'Node', 'Age'],
         pods.map((pod, at) => [podLink(pod), pod.status, pod.ready, pod.model ?? '', pod.node ?? '', ages[at] ?? '']),
+        'No Pod runs: models start theirs when somebody asks.',
       ),
       ...(podsLeftOut === 0
         ? []

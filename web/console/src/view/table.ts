@@ -6,8 +6,12 @@ type Cell = string | Node
  * A table that becomes a list of cards where there is no room: each cell then shows its column's name. The roles are
  * said because a browser takes a table that is laid out otherwise for none.
  */
-export function table(columns: readonly string[], rows: ReadonlyArray<readonly Cell[]>): HTMLElement {
-  if (rows.length === 0) return element('p', { class: 'empty' }, 'Nothing here.')
+export function table(
+  columns: readonly string[],
+  rows: ReadonlyArray<readonly Cell[]>,
+  none = 'Nothing here.',
+): HTMLElement {
+  if (rows.length === 0) return element('p', { class: 'empty' }, none)
   const head = element(
     'tr',
     { role: 'row' },

@@ -27,7 +27,7 @@ export function modelSources(session: SessionView, known: ModelFoldersView): rea
 function fromAddress(): ModelSource {
   const address = field('model-address', {
     label: 'Address',
-    hint: 'smollm2, hf:ORG/REPO/FILE.gguf, or https://HOST/FILE.gguf',
+    hint: 'smollm2, qwen (which has tools), hf:ORG/REPO/FILE.gguf, or https://HOST/FILE.gguf',
     placeholder: 'hf:ORG/REPO/FILE.gguf',
   })
   return {
