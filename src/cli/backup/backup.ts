@@ -1,5 +1,6 @@
 import { dataDirectoryOf, dataFlag } from '../connection/cluster-place.ts'
 import type { Command, Flag } from '../command.ts'
+import { ProgressBar } from '../output/progress-bar.ts'
 import { onlyPositional, parseFlags } from '../flags.ts'
 
 const flags: readonly Flag[] = [
@@ -18,13 +19,15 @@ export const backupCommand: Command = {
     const parsed = parseFlags(flags, args)
     const file = onlyPositional(parsed, 'FILE', 'name one, such as sluice.tar.gz')
     const { makeBackup } = await import('../../platform/backup/make-backup.ts')
+    const bar = new ProgressBar(process.stderr, 'backup')
     const { bytes, clusters, wasRunning, changed } = await makeBackup({
       data: dataDirectoryOf(parsed),
       file,
       keys: !parsed.isSet('no-keys'),
       claims: parsed.isSet('claims'),
       now: Date.now(),
-    })
+      onRead: bar.forLongWork,
+    }).finally(() => bar.finish())
     if (changed !== '') console.error(changed)
     const how = wasRunning ? 'while it ran' : 'while nobody used it'
     console.log(`${file}: ${clusters} ${clusters === 1 ? 'cluster' : 'clusters'}, ${sizeOf(bytes)}, copied ${how}.`)

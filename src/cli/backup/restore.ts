@@ -1,5 +1,6 @@
 import { newDataDirectory } from '../connection/cluster-place.ts'
 import type { Command, Flag } from '../command.ts'
+import { ProgressBar } from '../output/progress-bar.ts'
 import { onlyPositional, parseFlags } from '../flags.ts'
 
 const flags: readonly Flag[] = [
@@ -16,7 +17,9 @@ export const restoreCommand: Command = {
     const parsed = parseFlags(flags, args)
     const file = onlyPositional(parsed, 'FILE', 'name the file that `sluice backup` wrote')
     const { restoreBackup } = await import('../../platform/backup/restore-backup.ts')
-    const { directory, clusters, madeAt, keys, claims } = await restoreBackup(file, newDataDirectory(parsed))
+    const bar = new ProgressBar(process.stderr, 'restore')
+    const restored = restoreBackup(file, newDataDirectory(parsed), bar.forLongWork)
+    const { directory, clusters, madeAt, keys, claims } = await restored.finally(() => bar.finish())
     console.log(`${directory} has ${clusters} ${clusters === 1 ? 'cluster' : 'clusters'} as of ${madeAt}.`)
     if (!keys) console.log('It has no keys: kubeconfigs and access keys of before do not open what starts from it.')
     if (!claims) console.log('It has no files of claims: put models back into it before they are asked.')

@@ -20,6 +20,15 @@ describe('a progress bar', () => {
     ])
   })
 
+  it('is not shown for what is done in a moment', () => {
+    const terminal = output({ isTTY: true })
+    const { forLongWork } = new ProgressBar(terminal, 'backup')
+    forLongWork(1e6, 2e6)
+    expect(terminal.written).toEqual([])
+    forLongWork(1e6, 200e6)
+    expect(terminal.written).toHaveLength(1)
+  })
+
   it('does not wrap, however long the name is', () => {
     const terminal = output({ isTTY: true, columns: 40 })
     new ProgressBar(terminal, 'a-very-long-name-of-a-model').show(1, 2)

@@ -5,6 +5,7 @@ interface Output {
 }
 
 const width = 30
+const longWorkBytes = 50e6
 
 /** A progress bar in one line. If the output is not a terminal, a line for every tenth instead. */
 export class ProgressBar {
@@ -36,6 +37,11 @@ export class ProgressBar {
     if (tenth === this.#lastTenth) return
     this.#lastTenth = tenth
     this.#output.write(`${text}\n`)
+  }
+
+  /** The same, but not of work that is done in a moment. */
+  readonly forLongWork = (done: number, total: number): void => {
+    if (total >= longWorkBytes) this.show(done, total)
   }
 
   finish(): void {

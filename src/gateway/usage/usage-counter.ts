@@ -27,7 +27,7 @@ export interface UsageCounterOptions {
   readonly tell: (served: readonly ServedUsage[]) => void
 }
 
-/** Whose answers are made of tokens; `false` where only the prompt is. What else there is (audio, pictures) has none. */
+/** Whose answers are made of tokens; `false` where only the prompt is. Audio and pictures have none. */
 const answersInTokens: ReadonlyMap<string, boolean> = new Map([
   ['chat/completions', true],
   ['completions', true],

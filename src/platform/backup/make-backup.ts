@@ -18,7 +18,7 @@ import { copyDatabaseFile } from '../../store/sqlite-file/copy-database.ts'
 import { clusterRecordFile } from '../clusters/cluster-record.ts'
 import { lockUnused } from '../data/data-directory.ts'
 import { version } from '../version.ts'
-import { type ArchivePart, writeArchive } from './archive.ts'
+import { type ArchivePart, type ReadProgress, writeArchive } from './archive.ts'
 import { type BackupManifest, backupFormat, manifestFile } from './backup-manifest.ts'
 import { openCopySocket, parseReply } from './copy-socket.ts'
 import { withoutToken } from './admin-token.ts'
@@ -30,6 +30,7 @@ export interface BackupOptions {
   readonly keys: boolean
   readonly claims: boolean
   readonly now: number
+  readonly onRead?: ReadProgress | undefined
 }
 
 export interface BackupFacts {
@@ -78,7 +79,7 @@ export async function makeBackup(options: BackupOptions): Promise<BackupFacts> {
         { folder: data, names: claims.filter((path) => existsSync(join(data, path))) },
       ]
       const archive = join(workplace, basename(file))
-      const { isWhole, said } = await writeArchive(archive, parts)
+      const { isWhole, said } = await writeArchive(archive, parts, options.onRead)
       if (!isWhole) throw new SluiceError('backup_failed', { reason: said })
       // The stores contain Secrets, whatever was left out.
       chmodSync(archive, 0o600)

@@ -5,7 +5,7 @@ import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 import { StoreSurvey } from '../../store/sqlite-file/store-survey.ts'
 import { clusterRecordFile } from '../clusters/cluster-record.ts'
 import { withToken } from './admin-token.ts'
-import { readArchive } from './archive.ts'
+import { type ReadProgress, readArchive } from './archive.ts'
 import { type BackupManifest, backupFormat, manifestFile, parseManifest } from './backup-manifest.ts'
 import { homeStoreFile, storeFiles } from './store-files.ts'
 
@@ -15,7 +15,7 @@ export interface RestoreFacts extends BackupManifest {
 }
 
 /** Makes a data directory of a backup. It is there when it is whole, or not at all. */
-export async function restoreBackup(file: string, data: string): Promise<RestoreFacts> {
+export async function restoreBackup(file: string, data: string, onRead?: ReadProgress): Promise<RestoreFacts> {
   const archive = resolve(file)
   const directory = resolve(data)
   if (!existsSync(archive)) throw new SluiceError('backup_unreadable', { path: archive, reason: 'it does not exist.' })
@@ -23,7 +23,7 @@ export async function restoreBackup(file: string, data: string): Promise<Restore
   const half = `${directory}.restoring-${randomBytes(4).toString('hex')}`
   try {
     mkdirSync(half, { recursive: true, mode: 0o700 })
-    const { isWhole, said } = await readArchive(archive, half)
+    const { isWhole, said } = await readArchive(archive, half, onRead)
     if (!isWhole) throw new SluiceError('backup_unreadable', { path: archive, reason: said })
     const manifest = check(archive, half)
     const stores = storeFiles(half)
