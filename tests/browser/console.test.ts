@@ -50,7 +50,7 @@ describe.skipIf(chromiumPath === undefined)('the console', () => {
     await page.getByLabel('Access key').waitFor()
   })
 
-  it('adds a model, wakes it with a confirmation, shows how it got ready and its log, and puts it to sleep', async () => {
+  it('adds a model, wakes it with a confirmation, shows how it got ready and its log, puts it to sleep, and removes it', async () => {
     await visit.logIn()
     await page.getByRole('button', { name: 'Add a model' }).click()
     await page.getByText('Server', { exact: true }).click()
@@ -85,6 +85,14 @@ describe.skipIf(chromiumPath === undefined)('the console', () => {
     expect((await stage.model('tiny')).spec.replicas).toBe(0)
     const audit = readFileSync(join(stage.data, 'logs/audit.log'), 'utf8')
     expect(audit).toContain('"sluice.dev/by":"console"')
+
+    await visit.show('#/models/tiny')
+    await page.getByRole('button', { name: 'Remove tiny' }).click()
+    await visit.picture('remove')
+    await visit.confirm()
+    await visit.tile('other').waitFor()
+    await visit.tile('tiny').waitFor({ state: 'detached' })
+    expect(await stage.client.get(modelKind, { namespace, name: 'tiny' })).toBeUndefined()
   })
 
   it('fetches a model from elsewhere, and says why it could not', async () => {

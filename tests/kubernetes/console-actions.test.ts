@@ -131,9 +131,13 @@ onEachServer((server) => {
       expect(await server.client.get(apiKeyKind, { name: `${name}-app` })).toBeUndefined()
     })
 
+    it('removes it', async () => {
+      expect(await ask('DELETE', `models/${name}`)).toMatchObject({ status: 200 })
+      await expect.poll(spec, patience).toBeUndefined()
+    })
+
     it('has no right beyond that', async () => {
       const beyond = [
-        ['delete', 'models', 'sluice.dev'],
         ['update', 'models', 'sluice.dev', 'status'],
         ['update', 'apikeys', 'sluice.dev'],
         ['create', 'clusters', 'sluice.dev'],

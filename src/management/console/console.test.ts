@@ -134,6 +134,13 @@ describe('the console', () => {
       ])
     })
 
+    it('remove a Model, but none that is not there', async () => {
+      expect(await console.send('models/nobody', 'DELETE')).toMatchObject({ status: 404 })
+      expect(await console.send('models/tiny', 'DELETE')).toMatchObject({ status: 200 })
+      expect(console.written).toEqual([['delete', 'tiny']])
+      expect(console.changes).toMatchObject([{ verb: 'delete', object: { resource: 'models', name: 'tiny' } }])
+    })
+
     it('are refused in words where the Model does not allow them', async () => {
       const refused = await console.send('models/tiny/scale', 'POST', { replicas: 9 })
       expect(refused).toMatchObject({ status: 400, json: { msg: expect.stringContaining('between 0 and 3') } })

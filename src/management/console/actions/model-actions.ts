@@ -11,6 +11,7 @@ const scaleBody = z.object({ replicas: z.int('must be a whole number').min(0, 'm
 
 /**
  * Wake, sleep, scale: each writes the scale of a Model, as `kubectl scale` does, and the autoscaler goes on from there.
+ * A Model that is removed leaves its files behind.
  */
 export function modelActions(world: ConsoleWorld, changes: Changes): readonly ConsoleRoute[] {
   const found = (asked: ConsoleRequest) => foundModel(world, asked)
@@ -55,6 +56,18 @@ export function modelActions(world: ConsoleWorld, changes: Changes): readonly Co
           throw new SluiceError('console_input', { reason })
         }
         return scale(asked, model, replicas)
+      },
+    },
+    {
+      method: 'DELETE',
+      pattern: 'models/:model',
+      run: async (asked) => {
+        const { name, uid } = found(asked).metadata
+        const ref = { namespace: world.namespace, name }
+        await changes.make(asked, 'delete', { resource: 'models', ...ref }, () =>
+          world.client.delete(modelKind, ref, { uid }, asked.signal),
+        )
+        return {}
       },
     },
   ]

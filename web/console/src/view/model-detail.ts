@@ -3,6 +3,7 @@ import { element } from '../../../src/view/element.ts'
 import type { ConsoleApi } from '../api/console-api.ts'
 import { drawWakes } from '../pictures/wake-timeline.ts'
 import type { ConsoleState } from '../state/console-state.ts'
+import { ask } from './confirm-dialog.ts'
 import { ManifestEditor } from './manifest-editor.ts'
 import { ModelTile } from './model-tile.ts'
 import { section } from './sections.ts'
@@ -41,7 +42,7 @@ export class ModelDetail implements Panel {
       section('Pods', pods),
       section('Wakes', wakes),
       section('Events', this.#events),
-      ...(this.#mayAct ? [section('YAML', new ManifestEditor(api, name).element)] : []),
+      ...(this.#mayAct ? [section('YAML', new ManifestEditor(api, name).element), this.#removal()] : []),
     )
   }
 
@@ -74,5 +75,22 @@ export class ModelDetail implements Panel {
     if (model.phase === this.#phase) return
     this.#phase = model.phase
     void eventList(this.#api, 'Model', 'sluice', this.#name).then((list) => this.#events.replaceChildren(list))
+  }
+
+  /** Apart from everything else, so that nobody presses it by mistake. */
+  #removal(): HTMLElement {
+    const remove = element('button', { class: 'button danger', type: 'button' }, `Remove ${this.#name}`)
+    remove.addEventListener('click', () =>
+      ask({
+        title: `Remove ${this.#name}?`,
+        text: 'Its replicas end at once, and requests for it are refused. Its files stay where they are: it can be added again.',
+        act: 'Remove',
+        run: async () => {
+          await this.#api.ask(`models/${encodeURIComponent(this.#name)}`, { method: 'DELETE' })
+          location.hash = '#/overview'
+        },
+      }),
+    )
+    return element('p', { class: 'block' }, remove)
   }
 }

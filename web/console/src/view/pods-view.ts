@@ -52,7 +52,7 @@ export class PodDetail implements Panel {
     this.#api = api
     this.#namespace = namespace
     this.#name = name
-    const facts = element('div', { class: 'tile' })
+    const facts = element('div', { class: 'tile facts' })
     this.#facts = new Redrawn(facts)
     this.#logBlock = section('Log')
     this.element = element(
