@@ -1,9 +1,11 @@
+import { systemClock } from '../../foundation/clock.ts'
 import { SluiceError } from '../../foundation/errors.ts'
 import type { ImportedImage } from '../../platform/images/image-library.ts'
 import { parseQuantity } from '../../resources/quantity.ts'
 import { dataDirectoryOf, dataFlag } from '../connection/cluster-place.ts'
 import type { Command, Flag } from '../command.ts'
 import { type ParsedFlags, parseFlags } from '../flags.ts'
+import { tellWrittenBytes } from '../output/written-bytes.ts'
 
 const flags: readonly Flag[] = [
   dataFlag,
@@ -36,7 +38,8 @@ export const imageImportCommand: Command = {
       )
     }
     const data = dataDirectoryOf(parsed)
-    const taken = await openImageLibrary(data).import({
+    const finished = tellWrittenBytes(path === '-' ? 'standard input' : path, systemClock)
+    const importing = openImageLibrary(data).import({
       path,
       name: parsed.text('name'),
       ref: parsed.text('ref'),
@@ -44,6 +47,7 @@ export const imageImportCommand: Command = {
       limits: { ...usualLimits, bytes: sizeOf(parsed) },
       signal: stop.signal,
     })
+    const taken = await importing.finally(finished)
     for (const { record } of taken) console.log(record.name)
     for (const note of importNotes(taken, runningRegistry(data))) console.error(note)
     return 0

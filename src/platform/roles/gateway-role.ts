@@ -1,5 +1,4 @@
 import { isIP } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
@@ -9,6 +8,7 @@ import { TrustedProxies } from '../../gateway/access/trusted-proxies.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { LoadTable } from '../../traffic/endpoints/load-table.ts'
 import { PodPool } from '../../traffic/pod-pool.ts'
+import { chatPageDirectory } from '../built-pages.ts'
 import type { HomeCaches } from '../cluster-caches.ts'
 import type { ServedGateway } from '../serving/serving-messages.ts'
 import type { GatewayToServe } from '../serving/serving-threads.ts'
@@ -29,8 +29,6 @@ export interface GatewayRoleOptions {
   readonly log: Logger
   readonly metrics: Metrics
 }
-
-const chatPageDirectory = fileURLToPath(new URL('../../../web/dist', import.meta.url))
 
 /** The gateway's part in the main thread: the pool, which knows the endpoints and holds the waiting requests. */
 export class GatewayRole implements Component {

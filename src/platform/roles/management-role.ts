@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
@@ -7,6 +6,7 @@ import type { ConsoleWorld } from '../../management/console/console-world.ts'
 import { ManagementServer } from '../../management/management-server.ts'
 import { type Cluster, clusterIdOf } from '../../resources/cluster.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
+import { consolePageDirectory } from '../built-pages.ts'
 import type { HomeCaches } from '../cluster-caches.ts'
 import type { RunningCluster } from '../clusters/running-cluster.ts'
 import { urlHost } from '../listen.ts'
@@ -24,8 +24,6 @@ export interface ManagementRoleOptions {
   readonly log: Logger
   readonly metrics: Metrics
 }
-
-const pageDirectory = fileURLToPath(new URL('../../../web/console/dist', import.meta.url))
 
 /** The management API for all clusters, and the console of the home cluster. */
 export class ManagementRole implements Component {
@@ -63,7 +61,12 @@ export class ManagementRole implements Component {
       keys,
       centers,
       clusters: { find },
-      console: { ...options.console, pageDirectory, clusterId: homeId, namespace: gatewayNamespace },
+      console: {
+        ...options.console,
+        pageDirectory: consolePageDirectory,
+        clusterId: homeId,
+        namespace: gatewayNamespace,
+      },
       // The metrics are about the home cluster and the whole program, so they are for its owner only.
       mayReadMetrics: (enterprise) => clusters.get({ name: homeId })?.spec.enterprise === enterprise,
       clock,

@@ -2,6 +2,7 @@ import type { Component } from '../../foundation/lifecycle.ts'
 import type { Card } from '../../node/cards/card.ts'
 import { gatewayNamespace, gatewayServiceName } from '../../resources/model-labels.ts'
 import { exposedHostLabel } from '../../resources/service-exporter.ts'
+import { pageNotes } from '../built-pages.ts'
 import type { DataDirectory } from '../data/data-directory.ts'
 import { renderKubeconfig } from '../data/kubeconfig.ts'
 import { demoModelName } from '../home-resources.ts'
@@ -115,7 +116,7 @@ export function upFacts(about: {
     cards: describeCards(cards),
     reachable: opened.machineNames.reachable,
     asksForKeys: options.requireApiKeys,
-    notes: [...notes, ...networkNotes(options.podNetwork, opened.network.facts)],
+    notes: [...notes, ...pageNotes(), ...networkNotes(options.podNetwork, opened.network.facts)],
   }
 }
 
