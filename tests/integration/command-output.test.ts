@@ -37,10 +37,16 @@ const typed: Readonly<Record<string, string>> = {
   // It looks at what nobody uses.
   doctor: 'doctor',
 }
-/** Where that is not 0: nothing of that name is installed. */
-const exitCodes: Readonly<Record<string, number>> = { 'service status': 3 }
+/** Where it is not 0 alone: nothing of that name is installed, and a busy machine may have something to complain of. */
+const exitCodes: Readonly<Record<string, readonly number[]>> = { 'service status': [3], doctor: [0, 1] }
 /** What has to be in it: it is measured or written some time after the command before it. */
-const awaited: Readonly<Record<string, string>> = { top: '"memoryBytes"', usage: '"model"', audit: '"auditID"' }
+const awaited: Readonly<Record<string, string>> = {
+  'model list': '"EngineAvailable"',
+  ps: '"idleUntil"',
+  top: '"memoryBytes"',
+  usage: '"model"',
+  audit: '"auditID"',
+}
 
 interface Ended {
   readonly code: number
@@ -67,6 +73,11 @@ function shapeOf(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, shapeOf(field)]))
 }
 
+/** What a machine has to complain of differs. */
+function withoutComplaints(name: string, value: unknown): unknown {
+  return name === 'findings' ? [] : value
+}
+
 describe('what commands print for programs', () => {
   beforeAll(async () => {
     await stage.start()
@@ -89,7 +100,7 @@ describe('what commands print for programs', () => {
     const print = () => sluice(`${words} -o json`)
     const wanted = awaited[name] ?? ''
     await until(`${name} to print ${wanted}`, 90_000, async () => (printed = await print()).stdout.includes(wanted))
-    expect({ ...printed, stdout: '' }).toMatchObject({ code: exitCodes[name] ?? 0 })
-    expect(shapeOf(JSON.parse(printed.stdout))).toMatchSnapshot()
+    expect(exitCodes[name] ?? [0]).toContain(printed.code)
+    expect(shapeOf(JSON.parse(printed.stdout, withoutComplaints))).toMatchSnapshot()
   })
 })
