@@ -60,6 +60,7 @@ const rights: Readonly<Record<string, Rights>> = {
     mayNot: [
       'create models.sluice.dev',
       'delete models.sluice.dev',
+      'get pods',
       'delete secrets',
       'delete services',
       'create pods/exec',
