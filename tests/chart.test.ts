@@ -46,7 +46,7 @@ describe('the chart', () => {
       const words = read(`templates/${role}.yaml`)
       const command = commands.find(({ name }) => name === (role === 'farewell' ? 'model sleep' : role))
       const known = new Set(command?.flags.map(({ name }) => name))
-      const used = [...words.matchAll(/(?:- |, )--([a-z-]+)/g)].map((match) => match[1] ?? '')
+      const used = [...words.matchAll(/(?:- |, |printf ")--([a-z-]+)/g)].map((match) => match[1] ?? '')
       unknown.push(...used.filter((flag) => !known.has(flag)).map((flag) => `${role} --${flag}`))
       count += used.length
     }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { computeCenterKind } from '../../src/resources/compute-center.ts'
 import { namespaceKind } from '../../src/resources/namespace.ts'
 import { isStatusError } from '../../src/resources/status-error.ts'
 import { chart, helmPath } from '../support/chart-stage.ts'
@@ -59,6 +60,7 @@ const rights: Readonly<Record<string, Rights>> = {
     mayNot: [
       'create models.sluice.dev',
       'delete models.sluice.dev',
+      'get pods',
       'delete secrets',
       'delete services',
       'create pods/exec',
@@ -160,6 +162,26 @@ onEachServer((server) => {
       )
       expect(taken).toMatch(/^deployment.apps\/gateway serverside-applied \(server dry run\)$/m)
       expect(taken.match(/^\S+ serverside-applied/gm)?.length).toBeGreaterThan(20)
+    })
+
+    it('says so when images of engines come from elsewhere, because the compute center was there before', async () => {
+      await haveNamespace(server)
+      const code = 'lab-7'
+      const [there, wanted] = ['registry.before.example.com', 'registry.lab-7.example.com']
+      const facts = { name: code, nameEn: code, country: '', address: '', proxyDomain: 'lab-7.example.com' }
+      const spec = { id: '7', code, ...facts, registry: there }
+      await server.client.create(computeCenterKind, { metadata: { name: code }, spec })
+      const settings = ['--kubeconfig', server.address.kubeconfig, '--set', `center.code=${code}`]
+      const notes = (registry: string) =>
+        helm('install', 'notes', chart, '--dry-run=server', ...settings, '--set', `registry=${registry}`)
+      try {
+        expect(await notes(wanted)).toContain(
+          `kubectl patch computecenter ${code} --type=merge -p '{"spec":{"registry":"${wanted}"}}'`,
+        )
+        expect(await notes(there)).not.toContain('kubectl patch computecenter')
+      } finally {
+        await server.client.delete(computeCenterKind, { name: code })
+      }
     })
 
     it('gives its accounts the rights that they need, and no more', async () => {

@@ -18,7 +18,7 @@ import { persistentVolumeKind } from '../../src/resources/persistent-volume.ts'
 import { type Pod, isPodTerminating, podKind } from '../../src/resources/pod.ts'
 import { secretKind } from '../../src/resources/secret.ts'
 import { serviceKind } from '../../src/resources/service.ts'
-import { groupLabel, isGated, placingAttemptsAnnotation } from '../../src/resources/serving-group.ts'
+import { groupLabel, groupRankLabel, isGated, placingAttemptsAnnotation } from '../../src/resources/serving-group.ts'
 import { isStatusError } from '../../src/resources/status-error.ts'
 import { until } from '../support/sluice-process.ts'
 import type { ContractServer } from './contract-server.ts'
@@ -146,6 +146,13 @@ onEachServer((server) => {
     const messageOf = async (name: string) =>
       (await server.client.get(modelKind, { namespace, name }))?.status?.message ?? ''
 
+    const served = () => {
+      const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+      return { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: at }] }
+    }
+    const setStatus = (pod: string, status: object) =>
+      server.patch(`/api/v1/namespaces/${namespace}/pods/${pod}/status`, 'merge', { status })
+
     const addClaim = async (volume: string, node?: string) => {
       const affinity = {
         required: {
@@ -215,11 +222,7 @@ onEachServer((server) => {
       expect(service?.spec).toMatchObject({ clusterIP: 'None', publishNotReadyAddresses: true })
       const [leader] = await members()
       expect(leader?.spec).toMatchObject({ subdomain: service?.metadata.name, hostname: leader?.metadata.name })
-      const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
-      for (const { metadata } of await members()) {
-        const status = { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: at }] }
-        await server.patch(`/api/v1/namespaces/${namespace}/pods/${metadata.name}/status`, 'merge', { status })
-      }
+      for (const { metadata } of await members()) await setStatus(metadata.name, served())
       await expect.poll(() => messageOf(name), soon).toBe('1 of 1 groups ready.')
       const model = await server.client.get(modelKind, { namespace, name })
       expect(model?.status).toMatchObject({ phase: 'Ready', replicas: 1, readyReplicas: 1 })
@@ -260,6 +263,30 @@ onEachServer((server) => {
         .poll(async () => (await members()).filter(({ metadata }) => metadata.labels?.[groupLabel] === group), soon)
         .toEqual([])
       await placedOn('group-a', 'group-b')
+    })
+
+    it.each([
+      ['its leader fails, which served', '0', true],
+      ['its leader fails while the group starts', '0', false],
+      ['another member fails while the group starts', '1', false],
+    ])('ends as a whole when %s, and comes back as a whole', async (_what, rank, isServing) => {
+      const name = await addModel()
+      await placedOn('group-a', 'group-b')
+      const first = await members()
+      const group = first[0]?.metadata.labels?.[groupLabel]
+      const others = first.filter(({ metadata }) => metadata.labels?.[groupRankLabel] !== rank)
+      const failing = first.find((pod) => !others.includes(pod))
+      if (isServing) for (const { metadata } of first) await setStatus(metadata.name, served())
+      await setStatus(failing?.metadata.name ?? '', { phase: 'Failed' })
+      // None of the others goes on with its cards.
+      const left = async () => (await members()).map(({ metadata }) => metadata.name)
+      await expect.poll(left, soon).toEqual([failing?.metadata.name])
+      // The next one is tried a while later.
+      clock.aheadMs = 11_000
+      await server.client.patch(modelKind, { namespace, name }, { metadata: { labels: { looked: 'again' } } })
+      await expect.poll(left, soon).toHaveLength(2)
+      await placedOn('group-a', 'group-b')
+      expect((await members()).filter(({ metadata }) => metadata.labels?.[groupLabel] === group)).toEqual([])
     })
 
     it.skipIf(!server.isReal)(

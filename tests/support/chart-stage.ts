@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import https from 'node:https'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
+import { connect } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import { leaseKind } from '../../src/resources/lease.ts'
 import type { Pod } from '../../src/resources/pod.ts'
@@ -112,12 +114,20 @@ export function askEdge(about: {
   readonly host: URL
   readonly ca: string
   readonly path: string
+  /** How the edge is connected to, where that is in another network. */
+  readonly dial?: (host: string, port: number) => Socket
 }): Promise<Answer> {
-  const { edge, host, ca, path } = about
+  const { edge, host, ca, path, dial } = about
   const headers = { host: host.host }
-  const where = { host: edge, port: host.port, servername: host.hostname, ca, path, headers, agent: false as const }
+  const secured = { servername: host.hostname, ca }
+  const where = { host: edge, port: host.port, ...secured, path, headers }
+  // An agent would connect by itself.
+  const how = dial
+    ? { createConnection: () => connect({ socket: dial(edge, Number(host.port)), ...secured }) }
+    : { agent: false as const }
+  const signal = AbortSignal.timeout(patienceMs)
   return new Promise((resolve, reject) => {
-    const request = https.get({ ...where, signal: AbortSignal.timeout(patienceMs) }, (response) => {
+    const request = https.get({ ...where, ...how, signal }, (response) => {
       let text = ''
       response.setEncoding('utf8').on('data', (part: string) => (text += part))
       response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))

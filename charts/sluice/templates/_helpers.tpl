@@ -4,13 +4,13 @@ sluice
 {{- end }}
 
 {{- define "sluice.image" -}}
-{{ .Values.registry }}/{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{ printf "%s/%s:%s" .Values.registry .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) | quote }}
 {{- end }}
 
 {{/* Of every object. */}}
 {{- define "sluice.labels" -}}
 app.kubernetes.io/name: sluice
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 app.kubernetes.io/part-of: sluice
@@ -27,7 +27,7 @@ app.kubernetes.io/component: {{ .role }}
 {{- define "sluice.podLabels" -}}
 {{ include "sluice.selector" .role }}
 app.kubernetes.io/name: sluice
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .role }}
 {{- end }}
 
@@ -50,11 +50,11 @@ securityContext:
 {{- with .root.Values.image.pullSecrets }}
 imagePullSecrets:
   {{- range . }}
-  - name: {{ . }}
+  - name: {{ . | quote }}
   {{- end }}
 {{- end }}
 {{- with $values.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with $values.nodeSelector }}
 nodeSelector:
@@ -157,9 +157,13 @@ subjects:
   - { kind: ServiceAccount, name: {{ include "sluice.account" .role }}, namespace: {{ include "sluice.namespace" .root }} }
 {{- end }}
 
-{{/* Draining a node takes the role's Pods one by one. Sluice's own embedded cluster has no such kind and drains nothing. */}}
+{{/*
+Draining a node takes the role's Pods one by one. Sluice's own embedded cluster has no such kind and drains nothing; `helm template`
+knows the kinds of no cluster, and is for one that has it.
+*/}}
 {{- define "sluice.disruptionBudget" -}}
-{{- if .root.Capabilities.APIVersions.Has "policy/v1/PodDisruptionBudget" -}}
+{{- $kinds := .root.Capabilities.APIVersions -}}
+{{- if or ($kinds.Has "policy/v1/PodDisruptionBudget") (not ($kinds.Has "apps/v1/Deployment")) -}}
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:

@@ -6,11 +6,18 @@ import type { Answer } from '../../support/ask-model.ts'
 import { chart } from '../../support/chart-stage.ts'
 import { namespace } from '../../support/model-stage.ts'
 import { until } from '../../support/sluice-process.ts'
+import { askExposedGateway, askManagement } from './node-faces.ts'
 import { NodeStage, card, missingNodeStage } from './node-stage.ts'
 
 const minutes = (count: number) => count * 60_000
 const name = 'smollm2'
-const settings = ['controller.idleWindowSeconds=5']
+const settings = [
+  'controller.idleWindowSeconds=5',
+  'exposure.enabled=true',
+  'exposure.replicas=1',
+  'management.enabled=true',
+  'management.replicas=1',
+]
 /** How long the API server is away. Longer than a leader may go on without it. */
 const outageSeconds = Number(process.env['SLUICE_API_OUTAGE_SECONDS'] ?? 20)
 
@@ -34,6 +41,7 @@ describe.skipIf(missing !== undefined)(`the chart, on a Kubernetes with a node${
       )
       await stage.untilPodsOf('controller', 2)
       await stage.untilPodsOf('gateway', 2)
+      for (const role of ['exposure', 'management']) await stage.untilPodsOf(role, 1)
       expect(await stage.helm('status', 'demo', '--output', 'json')).toContain('"status":"deployed"')
     },
     minutes(5),
@@ -62,6 +70,18 @@ describe.skipIf(missing !== undefined)(`the chart, on a Kubernetes with a node${
       expect(stdout.trim()).not.toBe('')
       const unknown = await stage.sluice('chat', 'smolm2', 'Say hello.')
       expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining(`Did you mean ${name}?`)])
+    },
+    minutes(3),
+  )
+
+  it(
+    'exposes the gateway over TLS, and tells of the cluster through its management API',
+    async () => {
+      const list = await askExposedGateway(stage, '/openai/v1/models')
+      expect(list).toEqual({ status: 200, text: expect.stringContaining(`"${name}"`) as unknown })
+      const { id, answer } = await askManagement(stage)
+      const cards = { gpu: [{ name: card, hard: 2 }] }
+      expect(answer).toMatchObject({ code: 0, data: { id, status: 'Running', utilizationRate: cards } })
     },
     minutes(3),
   )

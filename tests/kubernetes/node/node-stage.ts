@@ -303,7 +303,7 @@ export class NodeStage {
   roleLogs(): string {
     const folder = join(this.cluster.machine.folder, 'var/log/pods')
     return readdirSync(folder, { recursive: true, encoding: 'utf8' })
-      .filter((file) => /^sluice_(controller|gateway|sluice-farewell)-.*\.log$/.test(file))
+      .filter((file) => /^sluice_(controller|gateway|exposure|management|sluice-farewell)-.*\.log$/.test(file))
       .map((file) => readFileSync(join(folder, file), 'utf8'))
       .join('')
   }
