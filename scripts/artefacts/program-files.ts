@@ -23,6 +23,7 @@ export function addProgram(tree: FileTree, to: string): void {
   }
   tree.addText(at('bin/sluice.mjs'), withCompiledNames(readFileSync(join(root, 'bin/sluice.mjs'), 'utf8')))
   tree.addFile(at('bin/built-engine.mjs'), join(root, 'bin/built-engine.mjs'))
+  tree.addFile(at('bin/run-engine.mjs'), join(root, 'bin/run-engine.mjs'))
   tree.addText(at('bin/dist/engine.cjs'), withCompiledNames(readFileSync(enginePlace, 'utf8')))
   tree.addText(at('bin/dist/engine-sources.json'), '[]')
   tree.addFile(at('bin/sluice'), join(root, 'bin/sluice'))
