@@ -88,8 +88,11 @@ export async function buildEngine(): Promise<void> {
   replaceFile(enginePlace, withDigest(loadLate(program.code)), startedAt)
 }
 
+const digestLine = /^\/\/ \w{64}\n/
+
 /** By its first line, what was compiled of it is found (bin/run-engine.mjs). */
-function withDigest(code: string): string {
+export function withDigest(program: string): string {
+  const code = program.replace(digestLine, '')
   return `// ${createHash('sha256').update(code).digest('hex')}\n${code}`
 }
 
