@@ -1,7 +1,7 @@
 // Starts the program with the compile cache of earlier starts. Plain JavaScript, since the cache must be on before the
 // first TypeScript file is loaded: then Node need not load its type stripper, which takes a tenth of the memory of an
 // idle `sluice up`.
-import { constants, createRequire, enableCompileCache } from 'node:module'
+import { constants, enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -17,4 +17,4 @@ places.find((place) => enableCompileCache(place).status !== constants.compileCac
 // Models are waited for while they wake, so their engine is built ahead: it starts in half the time.
 const engine = process.argv[2] === 'serve' ? builtEngine() : undefined
 if (engine === undefined) await import('../src/cli/main.ts')
-else createRequire(import.meta.url)(engine)
+else (await import('./run-engine.mjs')).runEngine(engine)

@@ -6,6 +6,7 @@
  * It is plain CommonJS: importing `node:http` as an ECMAScript module alone takes a tenth of a second of processor
  * time, since every export of it is looked at. Equal sources make an equal file.
  */
+import { createHash } from 'node:crypto'
 import { mkdirSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -84,7 +85,15 @@ export async function buildEngine(): Promise<void> {
   const modules = program.moduleIds.filter((id) => id.startsWith(join(root, 'src/'))).map((id) => relative(root, id))
   mkdirSync(dirname(enginePlace), { recursive: true })
   replaceFile(engineSources, JSON.stringify([...modules, 'package-lock.json'].toSorted()), startedAt)
-  replaceFile(enginePlace, loadLate(program.code), startedAt)
+  replaceFile(enginePlace, withDigest(loadLate(program.code)), startedAt)
+}
+
+const digestLine = /^\/\/ \w{64}\n/
+
+/** By its first line, what was compiled of it is found (bin/run-engine.mjs). */
+export function withDigest(program: string): string {
+  const code = program.replace(digestLine, '')
+  return `// ${createHash('sha256').update(code).digest('hex')}\n${code}`
 }
 
 /** Never half written for an engine that starts just now, and older than what changes while it is made. */

@@ -1,6 +1,7 @@
 /**
- * How long a sleeping engine takes: from the start of its process to the first token of an answer, with its processor
- * time and what it holds afterwards. `sluice serve` beside servers that are on this machine:
+ * How long a sleeping engine takes: from the start of its process, when the answer is asked for, to the answer's first
+ * byte and to its only token, with its processor time and what it holds afterwards.
+ * `sluice serve` beside servers that are on this machine:
  * `node bench/engine/start.ts MODEL.gguf [--rounds 5] [--cold] [--llama-server PATH] [--ollama PATH]`. They take turns.
  * `--cold` drops the file from the page cache before each start.
  */
@@ -28,6 +29,7 @@ interface Contestant {
 
 interface Measured {
   readonly wallMs: number
+  readonly firstByteMs: number
   readonly cpuMs: number
   readonly residentMiB: number
 }
@@ -46,13 +48,14 @@ if (given === undefined) throw new Error('Usage: node bench/engine/start.ts MODE
 const model = resolve(given)
 const folder = mkdtempSync(join(tmpdir(), 'sluice-start-'))
 const quiet = { stdio: 'ignore' as const }
-const compiled = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled') }
+/** What engines keep between starts. */
+const kept = { ...process.env, NODE_COMPILE_CACHE: join(folder, 'compiled'), SLUICE_OPENINGS: join(folder, 'openings') }
 
 const contestants: Contestant[] = [
   {
     name: 'sluice',
     start: (port) =>
-      spawn(sluice, ['serve', model, '--port', String(port), '--served-model-name', 'm'], { ...quiet, env: compiled }),
+      spawn(sluice, ['serve', model, '--port', String(port), '--served-model-name', 'm'], { ...quiet, env: kept }),
   },
 ]
 const llamaServer = values['llama-server']
@@ -74,6 +77,7 @@ try {
   console.log(
     'median of rounds'.padEnd(20),
     'wall ms'.padStart(10),
+    'first byte ms'.padStart(14),
     'processor ms'.padStart(14),
     'resident MiB'.padStart(14),
   )
@@ -82,6 +86,7 @@ try {
     console.log(
       name.padEnd(20),
       shown(({ wallMs }) => wallMs).padStart(10),
+      shown(({ firstByteMs }) => firstByteMs).padStart(14),
       shown(({ cpuMs }) => cpuMs).padStart(14),
       shown(({ residentMiB }) => residentMiB).padStart(14),
     )
@@ -96,32 +101,40 @@ async function measure(contestant: Contestant): Promise<Measured> {
   const startedAt = performance.now()
   const child = contestant.start(port)
   try {
-    await firstToken(port, child)
-    const wallMs = performance.now() - startedAt
+    const firstByteAt = await firstToken(port, child)
+    const [wallMs, firstByteMs] = [performance.now() - startedAt, firstByteAt - startedAt]
     const processes = withChildren(child.pid ?? 0)
     const residentMiB = sum(processes.map(residentBytes)) / 2 ** 20
-    return { wallMs, cpuMs: sum(processes.map(cpuMsOf)), residentMiB }
+    return { wallMs, firstByteMs, cpuMs: sum(processes.map(cpuMsOf)), residentMiB }
   } finally {
     child.kill('SIGTERM')
     if (!hasEnded(child)) await once(child, 'exit')
   }
 }
 
-async function firstToken(port: number, child: ChildProcess): Promise<void> {
-  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 1 })
+/** When the first byte of a streamed answer came. Returns when its only token did. */
+async function firstToken(port: number, child: ChildProcess): Promise<number> {
+  const messages = [{ role: 'user', content: 'Hello' }]
+  const body = JSON.stringify({ model: 'm', messages, max_tokens: 1, stream: true })
   const headers = { 'content-type': 'application/json' }
   const until = performance.now() + deadlineMs
   while (performance.now() < until) {
     if (hasEnded(child)) throw new Error(`${child.spawnfile} ended with ${child.exitCode ?? child.signalCode}`)
     const asked = fetch(`http://127.0.0.1:${port}/v1/chat/completions`, { method: 'POST', headers, body })
-    const ok = await asked.then(
-      async (response) => (await response.text()) !== '' && response.ok,
-      () => false,
-    )
-    if (ok) return
+    const answer = await asked.then(readStream, () => undefined)
+    if (answer?.complete) return answer.firstByteAt
     await new Promise((done) => setTimeout(done, pauseMs))
   }
   throw new Error(`${child.spawnfile} did not answer in time`)
+}
+
+async function readStream(response: Response): Promise<{ firstByteAt: number; complete: boolean }> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  const first = await reader?.read()
+  const firstByteAt = performance.now()
+  let text = first?.value ?? ''
+  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) text += part.value
+  return { firstByteAt, complete: response.ok && text.includes('[DONE]') }
 }
 
 function hasEnded(child: ChildProcess): boolean {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readdirSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -56,10 +56,12 @@ export async function listening(child: ChildProcess, port: number, withinMs: num
   }
 }
 
-/** A process and those that it started. */
+/** A process and those that it started, from any of its threads. */
 export function withChildren(pid: number): number[] {
   try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+    const threads = readdirSync(`/proc/${pid}/task`)
+    const listed = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'))
+    const children = listed.join(' ').split(' ').filter(Boolean).map(Number)
     return [pid, ...children.flatMap(withChildren)]
   } catch {
     return [pid]

@@ -3,6 +3,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import type { FileTree } from './file-tree.ts'
 import { enginePlace } from '../../bin/built-engine.mjs'
+import { withDigest } from '../build-engine.ts'
 import { root } from './repository.ts'
 
 /** Not part of the program: tests and what only they use. */
@@ -23,7 +24,8 @@ export function addProgram(tree: FileTree, to: string): void {
   }
   tree.addText(at('bin/sluice.mjs'), withCompiledNames(readFileSync(join(root, 'bin/sluice.mjs'), 'utf8')))
   tree.addFile(at('bin/built-engine.mjs'), join(root, 'bin/built-engine.mjs'))
-  tree.addText(at('bin/dist/engine.cjs'), withCompiledNames(readFileSync(enginePlace, 'utf8')))
+  tree.addFile(at('bin/run-engine.mjs'), join(root, 'bin/run-engine.mjs'))
+  tree.addText(at('bin/dist/engine.cjs'), withDigest(withCompiledNames(readFileSync(enginePlace, 'utf8'))))
   tree.addText(at('bin/dist/engine-sources.json'), '[]')
   tree.addFile(at('bin/sluice'), join(root, 'bin/sluice'))
   for (const page of ['web/dist', 'web/console/dist']) tree.addAll(at(page), join(root, page))

@@ -32,6 +32,8 @@ export interface EngineSurroundings {
   /** Aborting it gives up loading the model. Requests are ended only by `stop`. */
   readonly signal?: AbortSignal
   readonly environment?: CardEnvironment & KeyEnvironment
+  /** The folder where what is computed of templates' openings is kept; without it, each start computes it. */
+  readonly openings?: string
 }
 
 export interface RunningEngine {
@@ -74,7 +76,8 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
   const failed = weights.catch(() => {})
   await Promise.race([reading.promise, failed])
   try {
-    const shared = { log, clock, progress, abort, signal, threads, startedAt, environment }
+    const { openings } = surroundings
+    const shared = { log, clock, progress, abort, signal, threads, startedAt, environment, openings }
     return await openEngine(options, { file, weights, ...shared })
   } catch (error) {
     abort.abort(new SluiceError('stopping'))
@@ -96,17 +99,20 @@ interface EngineParts {
   readonly threads: number
   readonly startedAt: number
   readonly environment: KeyEnvironment
+  readonly openings: string | undefined
 }
 
 async function openEngine(options: ServeOptions, parts: EngineParts): Promise<RunningEngine> {
   const { file, weights, log, clock, progress, abort, signal, threads, startedAt } = parts
   // Only now, while llama.cpp reads the weights: importing these takes a fifth of the time until the first token.
-  const [{ createHttpFace }, { EngineMetrics }, { loadLlamaModel }, { readModelCompanions }] = await Promise.all([
-    import('./http/http-face.ts'),
-    import('./engine-metrics.ts'),
-    import('./llama/llama-model.ts'),
-    import('./models/model-companions.ts'),
-  ])
+  const [{ createHttpFace }, { EngineMetrics }, { loadLlamaModel }, { KeptOpenings }, { readModelCompanions }] =
+    await Promise.all([
+      import('./http/http-face.ts'),
+      import('./engine-metrics.ts'),
+      import('./llama/llama-model.ts'),
+      import('./llama/openings/kept-openings.ts'),
+      import('./models/model-companions.ts'),
+    ])
   const companions = await readModelCompanions(file)
   const name = options.servedModelName ?? options.modelPath
   const state = new EngineState(name, () => progress.report())
@@ -133,6 +139,7 @@ async function openEngine(options: ServeOptions, parts: EngineParts): Promise<Ru
     threads,
     sequences: options.maxNumSeqs,
     waitingLimit,
+    openings: parts.openings === undefined ? undefined : new KeptOpenings(parts.openings, log),
     log,
     clock,
     signal,

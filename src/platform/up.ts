@@ -63,7 +63,7 @@ export async function startUp(
     starts.start()
     log.info({ pid: process.pid, clusterId: facts.endpoints.clusterId }, 'sluice is up')
     collectStartGarbage()
-    if (!isSafe) compileEngine(log, signal)
+    if (!isSafe) void compileEngine(log, signal)
     return { facts, ended: stopped }
   } catch (error) {
     await lifecycle.stop()

@@ -42,8 +42,9 @@ export const serveCommand: Command = {
     if (modelPath === undefined || extra.length > 0) {
       throw new SluiceError('invalid_flag', { flag: 'MODEL_DIR', reason: 'name exactly one folder or .gguf file.' })
     }
-    const [{ startEngine }, { createLogger }] = await Promise.all([
+    const [{ startEngine }, { engineCacheFolder }, { createLogger }] = await Promise.all([
       import('../../engine/serve.ts'),
+      import('../../engine/cache-folder.ts'),
       import('../../foundation/log.ts'),
     ])
     // The message of a failed start goes to standard error, too: with two pipes, the order of lines would be lost.
@@ -66,7 +67,7 @@ export const serveCommand: Command = {
         apiKey: parsed.text('api-key'),
         threads: parsed.integer('threads', { min: 1, max: 1024 }),
       },
-      { log, signal: stop.signal },
+      { log, signal: stop.signal, openings: engineCacheFolder(process.env, 'SLUICE_OPENINGS', 'openings') },
     )
     try {
       // If the model cannot be loaded, the program ends, and whoever started it sees the reason.

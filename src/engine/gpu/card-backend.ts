@@ -26,7 +26,7 @@ export async function openOnCards(
   try {
     const addon = await openGpuBuild(build, log)
     log.info({ build: build.name, cards: addon.getGpuDeviceInfo().deviceNames }, 'computing on the GPU')
-    return { addon, gpu: true, confirm: () => memory.keep(build.name) }
+    return { addon, gpu: true, binary: fileOf(build), confirm: () => memory.keep(build.name) }
   } catch (error) {
     log.warn({ build: build.name, reason: errorMessage(error) }, 'the GPU build of llama.cpp cannot be opened')
     return undefined
@@ -34,9 +34,13 @@ export async function openOnCards(
 }
 
 /** Without a logger llama.cpp writes its messages directly, so that the last ones before an abort are not lost. */
-export async function openGpuBuild({ folder, gpu }: InstalledGpuBuild, log: Logger | undefined): Promise<LlamaAddon> {
-  const addon = openAddon(join(folder, `${process.platform}-${process.arch}-${gpu}`, 'llama-addon.node'), true, log)
+export async function openGpuBuild(build: InstalledGpuBuild, log: Logger | undefined): Promise<LlamaAddon> {
+  const addon = openAddon(fileOf(build), true, log)
   if (addon.getGpuType() === false) throw new Error('no card was found')
   await addon.init()
   return addon
+}
+
+function fileOf({ folder, gpu }: InstalledGpuBuild): string {
+  return join(folder, `${process.platform}-${process.arch}-${gpu}`, 'llama-addon.node')
 }

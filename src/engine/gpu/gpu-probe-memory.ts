@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { userInfo } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import { z } from 'zod'
+import { engineCacheFolder } from '../cache-folder.ts'
 
 /** How many results are kept: one per set of cards and boot of the machine. */
 const rememberedLimit = 64
@@ -60,23 +60,8 @@ export class GpuProbeMemory {
   }
 }
 
-/**
- * The folder that Pods share for this, else the user's cache folder. The HOME of a Pod would not do, since it is
- * removed with the Pod.
- */
 export function gpuCacheFolder(environment: NodeJS.ProcessEnv): string {
-  const given = environment['SLUICE_GPU_CACHE']
-  if (given !== undefined && given !== '') return given
-  return join(environment['XDG_CACHE_HOME'] || join(homeOfUser(environment), '.cache'), 'sluice', 'gpu')
-}
-
-function homeOfUser(environment: NodeJS.ProcessEnv): string {
-  try {
-    return userInfo().homedir
-  } catch {
-    // The user has no entry in /etc/passwd, as in some containers.
-    return environment['HOME'] ?? '/nonexistent'
-  }
+  return engineCacheFolder(environment, 'SLUICE_GPU_CACHE', 'gpu')
 }
 
 /**

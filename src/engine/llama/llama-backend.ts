@@ -19,7 +19,8 @@ async function openOnCpu({ log }: LlamaBackendOptions): Promise<LlamaBackend> {
     const reason = `llama.cpp's binaries for ${process.platform}-${process.arch} are not installed. Install again with optional dependencies.`
     throw new SluiceError('engine_start_failed', { reason })
   }
-  const addon = openAddon(join(folder, `${process.platform}-${process.arch}`, 'llama-addon.node'), false, log)
+  const binary = join(folder, `${process.platform}-${process.arch}`, 'llama-addon.node')
+  const addon = openAddon(binary, false, log)
   await addon.init()
-  return { addon, gpu: false, confirm: async () => {} }
+  return { addon, gpu: false, binary, confirm: async () => {} }
 }

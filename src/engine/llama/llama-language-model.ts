@@ -37,6 +37,8 @@ export interface LoadedParts {
   readonly computing: Computing
   /** How many requests are computed together. */
   readonly sequences: number
+  /** The one that the first request uses: a part of its prompt may be computed already. */
+  readonly firstSequence: Sequence
   readonly clock: Clock
   readonly template: ChatTemplate
   readonly contextLength: number
@@ -76,7 +78,9 @@ export class LlamaLanguageModel implements LanguageModel {
     this.#tokenizer = new PromptTokenizer(model)
     this.#grammars = new AnswerGrammars(model.addon)
     this.#embeddings = new LlamaEmbeddings(model, contextLength, threads)
-    const slots = Array.from({ length: parts.sequences }, () => ({ model, computing, sequence: new Sequence() }))
+    const slots = Array.from({ length: parts.sequences }, (_, index) => {
+      return { model, computing, sequence: index === 0 ? parts.firstSequence : new Sequence() }
+    })
     this.#slots = new SlotQueue(
       slots,
       waitingLimit,

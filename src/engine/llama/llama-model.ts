@@ -6,6 +6,7 @@ import { chooseSampling, type ModelCompanions } from '../models/model-companions
 import { createChatTemplate } from '../templates/chat-template.ts'
 import { loadTemplateLibrary } from '../templates/template-library.ts'
 import { decideContextLength, largestStep } from './context-limits.ts'
+import { computeFirst } from './first-computation.ts'
 import type { LanguageModel } from './language-model.ts'
 import { LlamaLanguageModel, type LoadedParts } from './llama-language-model.ts'
 import { type LlamaWeights, bothSettled } from './llama-weights.ts'
@@ -14,12 +15,9 @@ import { bytesPerToken, smallestShape } from './native/context-shape.ts'
 import { GrowingContext } from './native/growing-context.ts'
 import { LoadedModel } from './native/loaded-model.ts'
 import { Sequence } from './native/sequence.ts'
-import { TokenSampler } from './native/token-sampler.ts'
+import type { KeptOpenings } from './openings/kept-openings.ts'
 import { decideSequences } from './sequence-count.ts'
 import { asStartFailure } from './start-failure.ts'
-
-/** How long a prompt is computed on a card before the first request. */
-const firstPromptTokens = 32
 
 export interface LlamaModelOptions {
   /** Its weights, being loaded. */
@@ -32,6 +30,8 @@ export interface LlamaModelOptions {
   readonly sequences: number | undefined
   /** How many requests may wait for a sequence. */
   readonly waitingLimit: number
+  /** Where what is computed of templates' openings is kept; undefined if it is not. */
+  readonly openings: KeptOpenings | undefined
   readonly log: Logger
   readonly clock: Clock
   readonly signal: AbortSignal
@@ -51,7 +51,10 @@ export async function loadLlamaModel(options: LlamaModelOptions): Promise<Langua
     const templating = library.then((parts) => createChatTemplate(model, file, companions.chatTemplate, parts, log))
     const [parts, template] = await bothSettled(opening, templating)
     const languageModel = new LlamaLanguageModel({ ...parts, template })
-    await computeOnce(parts, backend.gpu, languageModel, options.signal)
+    const { gpu, binary } = backend
+    const { openings, signal } = options
+    const kept = openings && { openings, model: file, binary }
+    await computeFirst({ ...parts, sequence: parts.firstSequence, template, languageModel, gpu, kept, signal })
     await backend.confirm()
     return languageModel
   } catch (error) {
@@ -78,39 +81,8 @@ async function openContexts(
   const computing = new Computing(context, batchSize)
   log.info({ sequences, contextLength }, 'the contexts are ready')
   const samplingDefaults = chooseSampling(options.companions.sampling, model.header)
-  return { model, context, computing, sequences, contextLength, clock, name, threads, waitingLimit, samplingDefaults }
-}
-
-/**
- * Computes a first token. Only that shows whether a loaded model can compute, and it must be known before anybody is
- * told that the model is ready.
- */
-async function computeOnce(
-  { model, context, computing }: ContextParts,
-  gpu: boolean,
-  languageModel: LanguageModel,
-  signal: AbortSignal,
-): Promise<void> {
-  const token = model.bos ?? 0
-  // A model that pools its tokens into a vector generates no tokens.
-  if (model.header.number(`${model.header.architecture}.pooling_type`) !== undefined) {
-    await languageModel.embed([[token]], signal)
-    return
-  }
-  const sequence = new Sequence()
-  const draw = { temperature: 0, topP: 1, topK: 0, minP: 0, seed: 0, logitBias: new Map<number, number>() }
-  const penalties = { presencePenalty: 0, frequencyPenalty: 0, repetitionPenalty: 1 }
-  const sampler = new TokenSampler(model, { ...draw, ...penalties }, { promptTokens: [], generated: [] }, undefined)
-  try {
-    // On a card, prompts and single tokens use different kernels, and the driver may have to compile both.
-    for (const length of gpu ? [firstPromptTokens, 1] : [1]) {
-      const tokens = Array.from({ length }, () => token)
-      await computing.compute({ sequence, tokens, sampler: sampler.prepare() }, signal)
-    }
-    await computing.between(() => context.forget(sequence))
-  } finally {
-    sampler.dispose()
-  }
+  const parts = { model, context, computing, sequences, contextLength, clock, name, threads, waitingLimit }
+  return { ...parts, firstSequence: new Sequence(), samplingDefaults }
 }
 
 function chooseSequences(

@@ -14,7 +14,10 @@ const mainProgram = join(ownFolder, 'bin', 'sluice.mjs')
 const visible = ['.gpu-binaries', 'bin', 'node_modules', 'package.json', 'src', 'web/console/dist', 'web/dist'].map(
   (name) => join(ownFolder, name),
 )
-/** Where engines keep what they have compiled for the machine's cards, since compiling takes minutes. */
+/**
+ * Where engines keep what they have compiled for the machine's cards, since compiling takes minutes, and what they have
+ * computed of their templates' openings.
+ */
 const kept = '/var/cache/sluice'
 const vllmMissing = 'this machine has no vllm on its PATH; install vLLM, or use the engine LlamaCpp'
 
@@ -35,6 +38,7 @@ export function enginePrograms(
       // So that `sluice serve` can be called in the container as on the machine.
       PATH: [join(ownFolder, 'bin'), path].filter((part) => part !== '').join(delimiter),
       SLUICE_GPU_CACHE: `${kept}/gpu`,
+      SLUICE_OPENINGS: `${kept}/openings`,
       ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }),
     },
     kept,

@@ -1,13 +1,20 @@
-import { spawn } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { getCompileCacheDir } from 'node:module'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { tinyPlainTemplate, writeTinyModel } from '../../engine/models/tiny-model.ts'
+import { errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { version } from '../version.ts'
 
 const deadlineMs = 60_000
 const mainProgram = fileURLToPath(new URL('../../../bin/sluice.mjs', import.meta.url))
+const engineProgram = fileURLToPath(new URL('../../../bin/dist/engine.cjs', import.meta.url))
 
 /** The folder with engines' compiled code, which they can read but not write. `undefined` if none is kept. */
 export function compiledFolder(): string | undefined {
@@ -20,21 +27,71 @@ export function compiledFolder(): string | undefined {
  * any other effect. Engines themselves must not: they run in Pods, whose users could plant other code there for
  * everybody.
  */
-export function compileEngine(log: Logger, signal: AbortSignal): void {
+export async function compileEngine(log: Logger, stop: AbortSignal): Promise<void> {
   const folder = getCompileCacheDir()
   if (folder === undefined) return
-  const mark = join(folder, `built-engine-${version}`)
-  if (existsSync(mark)) return
-  // Its whole program is one file (decision 0024), which is compiled before it looks at its flags.
-  const child = spawn(process.execPath, [mainProgram, 'serve', '--help'], {
-    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: dirname(folder) },
-    stdio: 'ignore',
-    signal,
-    timeout: deadlineMs,
-  })
-  child.unref()
-  child.once('error', (error) => log.debug({ err: error }, 'the engine was not compiled ahead'))
-  child.once('exit', (code) => {
-    if (code === 0) writeFileSync(mark, '')
-  })
+  const mark = join(folder, 'compiled-engine')
+  const made = `${version} ${statSync(engineProgram, { throwIfNoEntry: false })?.mtimeMs}`
+  if (textOf(mark) === made) return
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(deadlineMs)])
+  try {
+    await answerOnce(dirname(folder), signal)
+    writeFileSync(mark, made)
+  } catch (error) {
+    log.debug({ reason: errorMessage(error) }, 'the engine was not compiled ahead')
+  }
+}
+
+/** Of a program, V8 compiles what is called: so an engine starts, answers and ends, with the smallest of all models. */
+async function answerOnce(folder: string, signal: AbortSignal): Promise<void> {
+  const models = await mkdtemp(join(tmpdir(), 'sluice-compile-'))
+  try {
+    const model = join(models, 'tiny.gguf')
+    await writeTinyModel(model, { chatTemplate: tinyPlainTemplate })
+    const engine = spawn(process.execPath, [mainProgram, 'serve', model, '--port', '0', '--threads', '1'], {
+      env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: folder, CUDA_VISIBLE_DEVICES: '', SLUICE_OPENINGS: models },
+      stdio: ['ignore', 'ignore', 'pipe'],
+      signal,
+      killSignal: 'SIGKILL',
+    })
+    const exited = once(engine, 'exit')
+    exited.catch(() => {})
+    await ask(await addressOf(engine), model, signal)
+    engine.kill('SIGTERM')
+    const [code] = await exited
+    if (code !== 0) throw new Error(`the engine ended with ${code}`)
+  } finally {
+    await rm(models, { recursive: true, force: true })
+  }
+}
+
+/** Of an engine that can answer. */
+async function addressOf(engine: ChildProcess): Promise<string> {
+  if (!engine.stderr) throw new Error('its output is not read')
+  let url: string | undefined
+  for await (const line of createInterface({ input: engine.stderr })) {
+    url ??= /"url":"([^"]+)"/.exec(line)?.[1]
+    if (url === undefined || !line.includes('the model can answer')) continue
+    engine.stderr.resume()
+    return url
+  }
+  throw new Error('the engine ended')
+}
+
+async function ask(url: string, model: string, signal: AbortSignal): Promise<void> {
+  for (const stream of [true, false]) {
+    const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2, stream })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers, body, signal })
+    await answer.text()
+    if (!answer.ok) throw new Error(`the engine answered with ${answer.status}`)
+  }
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
 }

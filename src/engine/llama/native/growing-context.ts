@@ -96,6 +96,23 @@ export class GrowingContext {
     await this.#become(shape, last ? [last] : [])
   }
 
+  /**
+   * Begins a sequence with what another process wrote of it. False if the file has something else, or the context is
+   * another one than it was written for.
+   */
+  async recall(sequence: Sequence, tokens: readonly Token[], file: string): Promise<boolean> {
+    this.#sequences.add(sequence)
+    this.#number(sequence)
+    if (sequence.id === undefined || sequence.tokens.length > 0) return false
+    return this.#load(sequence, sequence.id, tokens, file)
+  }
+
+  /** Writes what was computed of a sequence, for `recall`. */
+  async write(sequence: Sequence, file: string): Promise<void> {
+    if (sequence.id === undefined) return
+    await this.#native.saveSequenceStateToFile(file, sequence.id, Uint32Array.from(sequence.tokens))
+  }
+
   dispose(): Promise<void> {
     return this.#native.dispose()
   }
@@ -146,18 +163,22 @@ export class GrowingContext {
     const tokens = [...sequence.tokens]
     sequence.lost()
     sequence.id = id
-    if (file === undefined || tokens.length === 0) return
+    if (file === undefined || tokens.length === 0 || (await this.#load(sequence, id, tokens, file))) return
+    await this.#computeAgain(sequence, id, tokens)
+  }
+
+  async #load(sequence: Sequence, id: number, tokens: readonly Token[], file: string): Promise<boolean> {
     try {
-      const restored = await this.#native.loadSequenceStateFromFile(file, id, this.#shape.length)
-      if (restored.length === tokens.length) {
+      const loaded = await this.#native.loadSequenceStateFromFile(file, id, this.#shape.length)
+      if (loaded.length === tokens.length && loaded.every((token, index) => token === tokens[index])) {
         sequence.computed(tokens)
-        return
+        return true
       }
     } catch (error) {
       this.#options.log.debug({ reason: errorMessage(error) }, 'a conversation is computed again')
     }
     this.#native.disposeSequence(id)
-    await this.#computeAgain(sequence, id, tokens)
+    return false
   }
 
   async #computeAgain(sequence: Sequence, id: number, tokens: readonly Token[]): Promise<void> {

@@ -135,6 +135,8 @@ export interface LlamaBackend {
   readonly addon: LlamaAddon
   /** Whether it computes on cards. */
   readonly gpu: boolean
+  /** The file of the binding. */
+  readonly binary: string
   /** To be called once a model has computed with this backend. */
   readonly confirm: () => Promise<void>
 }

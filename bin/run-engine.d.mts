@@ -1,0 +1,1 @@
+export function runEngine(engine: string): void
