@@ -295,6 +295,18 @@ describe('AutoscaleLoop', () => {
     expect(scaled).toEqual([['m', 1]])
   })
 
+  it('leaves it asleep, too, for a request that was answered just before', async () => {
+    models.put(modelNamed('m', { replicas: 1 }))
+    demand.readings['m'] = { active: 0, waiting: 0 }
+    loop.start()
+    await clock.advance(5_000)
+    demand.lastActive['m'] = clock.now() + 100
+    await clock.advance(200)
+    models.put(modelNamed('m', { replicas: 0 }))
+    await clock.advance(5_000)
+    expect(scaled).toEqual([])
+  })
+
   it('forgets a deleted Model', async () => {
     const model = modelNamed('m', { replicas: 1 })
     models.put(model)

@@ -71,6 +71,12 @@ describe('waking and scaling up', () => {
     expect(decided({ samples, current: 0, settings: { idleWindowMs: 2 * second } })).toBe('hold')
   })
 
+  it('does not wake a model that was just put to sleep for a request that was answered a moment before', () => {
+    const samples = [...steady(1, 5).slice(0, -1), { at: now, active: 1, waiting: 0, hasPassed: true }]
+    expect(decided({ samples })).toBe('hold')
+    expect(decided({ samples, current: 1 })).toBe('hold')
+  })
+
   it('goes no higher than the cards allow, but always wants the first one', () => {
     const samples = steady(95, 10)
     expect(decided({ samples, current: 1, settings: { replicasThatFit: 4 } })).toMatchObject({ replicas: 4 })

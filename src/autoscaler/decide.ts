@@ -81,7 +81,7 @@ function decideUp(
   current: number,
 ): ScaleDecision | undefined {
   // Only present demand wakes a model: the requests before it fell asleep are still inside the window.
-  if (current === 0 && demandOf(newest) === 0) return undefined
+  if (current === 0 && (demandOf(newest) === 0 || newest.hasPassed === true)) return undefined
   const peak = peakSince(samples, now - upWindowMs)
   const most = Math.min(settings.maxReplicas, Math.max(1, settings.replicasThatFit ?? settings.maxReplicas))
   const replicas = Math.min(replicasFor(peak, settings), most)

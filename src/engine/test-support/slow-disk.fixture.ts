@@ -58,8 +58,9 @@ export class SlowDisk {
   async close(): Promise<void> {
     this.#isClosed = true
     this.allow(Infinity)
-    // It may ask the disk something, so nothing here may wait for it synchronously.
-    await promisify(execFile)('umount', ['-l', this.#folder])
+    // It may ask the disk something, so nothing here may wait for it synchronously. By force, because a container that
+    // was made meanwhile has the disk in its namespace, too, and would keep it there.
+    await promisify(execFile)('umount', ['-f', '-l', this.#folder])
     await this.#served
     closeSync(this.#device)
   }
