@@ -49,8 +49,9 @@ onEachServer((server) => {
       expect(await askModel(gateway, name)).toMatchObject({ status: 200 })
       await expect.poll(total, patience).toMatchObject({ requests: 3 })
       const words = ['usage', '--model', name, '--kubeconfig', server.address.kubeconfig]
+      // The engine here reports no tokens: they are estimates.
       const { stdout } = await server.run('bin/sluice', words)
-      expect(stdout).toMatch(new RegExp(`\\n${name} +3 +0 +0 +0 +\\d+s`))
+      expect(stdout).toMatch(new RegExp(`\\n${name} +3 +0 +[1-9]\\d* +[1-9]\\d* +\\d+s`))
     })
 
     it('cannot be written in another form', async () => {
