@@ -71,16 +71,17 @@ describe('waking and scaling up', () => {
     expect(decided({ samples, current: 0, settings: { idleWindowMs: 2 * second } })).toBe('hold')
   })
 
-  it('does not wake a model that was just put to sleep for a request that was answered a moment before', () => {
-    const samples = [...steady(1, 5).slice(0, -1), { at: now, active: 1, waiting: 0, hasPassed: true }]
-    expect(decided({ samples })).toBe('hold')
-    expect(decided({ samples, current: 1 })).toBe('hold')
+  it('does not wake a model that was just put to sleep for requests that it still answers', () => {
+    expect(decided({ samples: steady(3, 5) })).toBe('hold')
+    const samples = [...steady(3, 5).slice(0, -1), { at: now, active: 2, waiting: 1 }]
+    expect(decided({ samples })).toMatchObject({ replicas: 1, reason: 'Woken' })
   })
 
   it('goes no higher than the cards allow, but always wants the first one', () => {
     const samples = steady(95, 10)
     expect(decided({ samples, current: 1, settings: { replicasThatFit: 4 } })).toMatchObject({ replicas: 4 })
-    expect(decided({ samples, current: 0, settings: { replicasThatFit: 0 } })).toMatchObject({ replicas: 1 })
+    const first = [{ at: now, active: 0, waiting: 95 }]
+    expect(decided({ samples: first, current: 0, settings: { replicasThatFit: 0 } })).toMatchObject({ replicas: 1 })
     expect(decided({ samples, current: 5, settings: { replicasThatFit: 4 } })).toBe('hold')
   })
 })

@@ -80,8 +80,9 @@ function decideUp(
   settings: ScaleSettings,
   current: number,
 ): ScaleDecision | undefined {
-  // Only present demand wakes a model: the requests before it fell asleep are still inside the window.
-  if (current === 0 && (demandOf(newest) === 0 || newest.hasPassed === true)) return undefined
+  // Only who waits wakes a model. Requests before it fell asleep are still inside the window, and what is active is
+  // answered by Pods that end after that, such as of a model that somebody puts to sleep.
+  if (current === 0 && newest.waiting === 0) return undefined
   const peak = peakSince(samples, now - upWindowMs)
   const most = Math.min(settings.maxReplicas, Math.max(1, settings.replicasThatFit ?? settings.maxReplicas))
   const replicas = Math.min(replicasFor(peak, settings), most)

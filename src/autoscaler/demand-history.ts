@@ -36,9 +36,8 @@ export class DemandHistory {
     // A time in the future is from before the clock was set back.
     const passedBetween =
       lastActiveAt !== undefined && newest !== undefined && lastActiveAt > newest.at && lastActiveAt <= at
-    const hasPassed = passedBetween && reading.active + reading.waiting === 0
-    if (hasPassed) this.#samples.push({ at, active: 1, waiting: 0, hasPassed })
-    else this.#samples.push({ at, active: reading.active, waiting: reading.waiting })
+    const active = passedBetween && reading.active + reading.waiting === 0 ? 1 : reading.active
+    this.#samples.push({ at, active, waiting: reading.waiting })
     this.#mergeNewest()
     if (this.#samples.length > longest) this.#thinOut(at, keepMs)
   }

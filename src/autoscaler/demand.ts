@@ -20,6 +20,4 @@ export interface DemandReading {
 export interface DemandSample extends DemandReading {
   /** Milliseconds since the Unix epoch. */
   readonly at: number
-  /** What is counted as active came and went since the sample before: nobody waits for it any more. */
-  readonly hasPassed?: boolean
 }
