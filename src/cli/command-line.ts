@@ -11,18 +11,16 @@ const versionWords = ['--version', '-v', '-V']
 /** Runs what somebody typed after `sluice`. */
 export async function runCommandLine(words: readonly string[]): Promise<number> {
   const [first, ...others] = words
-  if (first === undefined || first === '--help' || first === '-h')
-    return say(renderHelp(commands, terminalColumns(process.stdout)))
+  const columns = terminalColumns(process.stdout)
+  if (first === undefined || first === '--help' || first === '-h') return say(renderHelp(commands, columns))
   if (first === 'help')
-    return others.length === 0
-      ? say(renderHelp(commands, terminalColumns(process.stdout)))
-      : runCommandLine([...others, '--help'])
+    return others.length === 0 ? say(renderHelp(commands, columns)) : runCommandLine([...others, '--help'])
   if (versionWords.includes(first)) return versionCommand.run(others)
   const found = findCommand(words)
   if (found) return found.rest.includes('--version') ? versionCommand.run([]) : runCommand(found.command, found.rest)
   const group = commands.filter(({ name }) => name.startsWith(`${first} `))
   if (group.length > 0 && (others.length === 0 || asksForHelp(others)))
-    return say(renderGroupHelp(first, group, terminalColumns(process.stdout)))
+    return say(renderGroupHelp(first, group, columns))
   throw unknownCommand(words)
 }
 

@@ -31,10 +31,10 @@ export async function compileEngine(log: Logger, stop: AbortSignal): Promise<voi
   const folder = getCompileCacheDir()
   if (folder === undefined) return
   const mark = join(folder, 'compiled-engine')
-  const made = `${version} ${statSync(engineProgram, { throwIfNoEntry: false })?.mtimeMs}`
-  if (textOf(mark) === made) return
   const signal = AbortSignal.any([stop, AbortSignal.timeout(deadlineMs)])
   try {
+    const made = `${version} ${statSync(engineProgram, { throwIfNoEntry: false })?.mtimeMs}`
+    if (textOf(mark) === made) return
     await answerOnce(dirname(folder), signal)
     writeFileSync(mark, made)
   } catch (error) {
@@ -56,8 +56,11 @@ async function answerOnce(folder: string, signal: AbortSignal): Promise<void> {
     })
     const exited = once(engine, 'exit')
     exited.catch(() => {})
-    await ask(await addressOf(engine), model, signal)
-    engine.kill('SIGTERM')
+    try {
+      await ask(await addressOf(engine), model, signal)
+    } finally {
+      engine.kill('SIGTERM')
+    }
     const [code] = await exited
     if (code !== 0) throw new Error(`the engine ended with ${code}`)
   } finally {
