@@ -1,21 +1,17 @@
-interface Output {
-  readonly isTTY?: boolean
-  readonly columns?: number
-  write(text: string): boolean
-}
+import type { LineOutput } from './status-line.ts'
 
 const width = 30
 const longWorkBytes = 50e6
 
 /** A progress bar in one line. If the output is not a terminal, a line for every tenth instead. */
 export class ProgressBar {
-  readonly #output: Output
+  readonly #output: LineOutput
   readonly #label: string
   #lastTenth = -1
   #open = false
   #shown = ''
 
-  constructor(output: Output, label: string) {
+  constructor(output: LineOutput, label: string) {
     this.#output = output
     this.#label = label
   }

@@ -1,4 +1,5 @@
-interface Output {
+/** Standard output or error, as far as lines are written over in it. */
+export interface LineOutput {
   readonly isTTY?: boolean
   readonly columns?: number
   write(text: string): boolean
@@ -6,10 +7,10 @@ interface Output {
 
 /** What happens now, in one line that is written over; in a pipe, a line for each change. */
 export class StatusLine {
-  readonly #output: Output
+  readonly #output: LineOutput
   #shown = ''
 
-  constructor(output: Output = process.stderr) {
+  constructor(output: LineOutput = process.stderr) {
     this.#output = output
   }
 

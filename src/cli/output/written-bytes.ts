@@ -1,12 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
-import { StatusLine } from './status-line.ts'
-
-interface Output {
-  readonly isTTY?: boolean
-  readonly columns?: number
-  write(text: string): boolean
-}
+import { type LineOutput, StatusLine } from './status-line.ts'
 
 const lookAfterMs = 500
 const worthSayingBytes = 50e6
@@ -24,7 +18,7 @@ function bytesWritten(): number {
 export function tellWrittenBytes(
   what: string,
   clock: Clock,
-  output: Output = process.stderr,
+  output: LineOutput = process.stderr,
   written: () => number = bytesWritten,
 ): CancelTimer {
   // In a pipe these lines would say nothing that a program wants to know.
