@@ -108,7 +108,7 @@ describe('DemandTeller', () => {
         const pool = new FakePool()
         const teller = new DemandTeller(pool, () => at)
         const heard = new JoinedDemand(() => at)
-        heard.expect(['g'])
+        heard.expect(['g'], true)
         for (const state of content) {
           pool.content.clear()
           for (const [name, one] of Object.entries(state)) pool.content.set(name, one)

@@ -50,6 +50,7 @@ function gatewayPod(name: string, { host, port }: GatewayAddress, more: object =
     status: {
       phase: 'Running',
       podIP: host,
+      conditions: [{ type: 'Ready', status: 'True' }],
       containerStatuses: [
         { name: 'gateway', ready: true, restartCount: 0, image: 'x', imageID: '', state: { running: {} } },
       ],
@@ -240,6 +241,21 @@ describe('GatewayStreams', () => {
     streams.start()
     await clock.advance(1)
     expect(demand.sample('m')?.isPartial).toBe(true)
+  })
+
+  it('takes no requests for no demand while Kubernetes says that no gateway is ready', async () => {
+    const { clock, pods, demand, streams } = speaking(() => true)
+    const unready = { conditions: [{ type: 'Ready', status: 'False' }] }
+    pods.put(gatewayPod('one', { host: '10.0.0.1', port: 1 }))
+    pods.put(gatewayPod('two', { host: '10.0.0.2', port: 1 }))
+    streams.start()
+    await clock.advance(1)
+    pods.put(gatewayPod('one', { host: '10.0.0.1', port: 1 }, unready))
+    expect(demand.sample('m')?.isPartial).toBe(false)
+    pods.put(gatewayPod('two', { host: '10.0.0.2', port: 1 }, unready))
+    expect([demand.unknownGateways, demand.sample('m')?.isPartial]).toEqual([0, true])
+    pods.put(gatewayPod('one', { host: '10.0.0.1', port: 1 }))
+    expect(demand.sample('m')?.isPartial).toBe(false)
   })
 
   it('knows nothing of a gateway at its new address before it was heard there', async () => {

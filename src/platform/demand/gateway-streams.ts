@@ -2,7 +2,7 @@ import type { ObjectCache } from '../../cluster/informer.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
-import { type Pod, isPodFinished } from '../../resources/pod.ts'
+import { type Pod, isPodFinished, isPodReady } from '../../resources/pod.ts'
 import { type GatewayAddress, type ListenToGateway, followGateway } from './gateway-stream.ts'
 import type { JoinedDemand } from './joined-demand.ts'
 
@@ -56,11 +56,14 @@ export class GatewayStreams implements Component {
     const { pods, namespace, demand } = this.#options
     if (!pods.synced) return
     const gateways = new Map<string, GatewayAddress>()
+    let areReady = false
     for (const pod of pods.list()) {
       const address = pod.metadata.namespace === namespace && isGateway(pod) ? demandAddress(pod) : undefined
-      if (address) gateways.set(pod.metadata.name, address)
+      if (!address) continue
+      gateways.set(pod.metadata.name, address)
+      areReady ||= isPodReady(pod)
     }
-    demand.expect(gateways.keys())
+    demand.expect(gateways.keys(), areReady)
     for (const [gateway, { address }] of this.#streams) {
       if (!isSame(gateways.get(gateway), address)) void this.#end(gateway)
     }

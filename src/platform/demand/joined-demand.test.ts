@@ -21,7 +21,7 @@ const frame = (models: Record<string, ToldModel>, more: Partial<DemandFrame> = {
 
 function setUp(...gateways: readonly string[]) {
   const demand = new JoinedDemand(() => at)
-  demand.expect(gateways)
+  demand.expect(gateways, true)
   return demand
 }
 
@@ -54,10 +54,33 @@ describe('JoinedDemand', () => {
     const demand = setUp('a', 'b')
     demand.hear('a', frame({ m: told(2, 0) }))
     demand.hear('b', frame({ m: told(1, 0) }))
-    demand.expect(['a'])
+    demand.expect(['a'], true)
     expect(demand.sample('m')).toEqual({ active: 2, waiting: 0, isPartial: false })
     demand.hear('b', frame({ m: told(9, 0) }))
     expect(demand.sample('m')?.active).toBe(2)
+  })
+
+  it('is partial while nobody can reach any gateway, but not for ever', () => {
+    let now = at
+    const demand = new JoinedDemand(() => now)
+    demand.expect(['a'], false)
+    demand.hear('a', frame({ m: told(1, 0) }))
+    const expected = { active: 1, waiting: 0 }
+    expect(demand.sample('m')).toEqual({ ...expected, isPartial: true })
+    demand.expect(['a'], true)
+    expect(demand.sample('m')).toEqual({ ...expected, isPartial: false })
+    demand.expect(['a'], false)
+    now += 599_000
+    demand.expect(['a'], false)
+    expect(demand.sample('m')?.isPartial).toBe(true)
+    now += 1_000
+    expect(demand.sample('m')?.isPartial).toBe(false)
+  })
+
+  it('is whole where there is no gateway', () => {
+    const demand = new JoinedDemand(() => at)
+    demand.expect([], false)
+    expect(demand.sample('m')).toEqual({ active: 0, waiting: 0, isPartial: false })
   })
 
   it('announces the first waiter of each gateway once', () => {

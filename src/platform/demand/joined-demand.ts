@@ -13,8 +13,15 @@ interface HeardModel extends ToldModel {
 }
 
 /**
+ * How long nobody may be able to reach any gateway before that counts as nobody asking: a cluster whose gateways never
+ * become ready must not hold its cards for ever. Kubernetes itself gives up an unreachable node's Pods after half of it.
+ */
+const longestUnreachableMs = 10 * 60_000
+
+/**
  * The demand at all gateways together. While one of them is not heard, the sums are only what is known: enough to wake
- * a model and to add replicas, never to take any away.
+ * a model and to add replicas, never to take any away. The same holds while nobody can reach any of them, as after an
+ * outage of the API server, when Kubernetes takes nodes for lost: no requests do not mean that nobody wants to ask.
  */
 export class JoinedDemand implements Demand {
   readonly #now: () => number
@@ -22,15 +29,20 @@ export class JoinedDemand implements Demand {
   readonly #firstWaiterListeners = new Set<(model: string) => void>()
   /** False until it is known which gateways there are. */
   #isListed = false
+  #unreachableSince: number | undefined
 
   constructor(now: () => number) {
     this.#now = now
   }
 
-  /** These gateways exist, heard or not. Others that were known are gone, and their requests with them. */
-  expect(names: Iterable<string>): void {
+  /**
+   * These gateways exist, heard or not. Others that were known are gone, and their requests with them. Clients are sent
+   * to those that are ready, if there are any.
+   */
+  expect(names: Iterable<string>, areReady: boolean): void {
     this.#isListed = true
     const expected = new Set(names)
+    this.#unreachableSince = areReady || expected.size === 0 ? undefined : (this.#unreachableSince ?? this.#now())
     for (const name of this.#gateways.keys()) if (!expected.has(name)) this.#gateways.delete(name)
     for (const name of expected) this.#gateways.set(name, this.#gateways.get(name) ?? unheard())
   }
@@ -69,6 +81,7 @@ export class JoinedDemand implements Demand {
   /** Nobody listens any more. What was told is not true for long, so nothing of it counts when somebody does again. */
   forget(): void {
     this.#isListed = false
+    this.#unreachableSince = undefined
     this.#gateways.clear()
   }
 
@@ -77,7 +90,13 @@ export class JoinedDemand implements Demand {
     const heard = this.#heard(model)
     const active = heard.reduce((sum, told) => sum + told.active, 0)
     const waiting = heard.reduce((sum, told) => sum + told.waiting, 0)
-    return { active, waiting, isPartial: this.unknownGateways > 0 }
+    return { active, waiting, isPartial: this.unknownGateways > 0 || this.#isUnreachable() }
+  }
+
+  /** Less than nothing: the clock was set back. */
+  #isUnreachable(): boolean {
+    const since = this.#unreachableSince
+    return since !== undefined && Math.abs(this.#now() - since) < longestUnreachableMs
   }
 
   lastActiveAt(model: string): number | undefined {

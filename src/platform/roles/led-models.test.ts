@@ -61,7 +61,7 @@ async function setUp() {
     secrets: informers.add(secretKind, { namespace }),
   }
   const demand = new JoinedDemand(() => clock.now())
-  demand.expect(['gateway'])
+  demand.expect(['gateway'], true)
   const components = ledModels({
     operator: {
       client,

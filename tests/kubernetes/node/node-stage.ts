@@ -7,6 +7,7 @@ import { buildImage } from '../../../scripts/artefacts/build-image.ts'
 import { thisMachine } from '../../../scripts/artefacts/platform.ts'
 import { findTestModel, testModelMissing } from '../../../src/engine/test-support/test-model.fixture.ts'
 import { leaseKind } from '../../../src/resources/lease.ts'
+import { idleWindowAnnotation } from '../../../src/resources/model-labels.ts'
 import { type Pod, podKind } from '../../../src/resources/pod.ts'
 import { serviceKind } from '../../../src/resources/service.ts'
 import { type Answer, type ComingAnswer, RequestLoad, askModel, streamModel } from '../../support/ask-model.ts'
@@ -22,6 +23,8 @@ const patienceMs = 180_000
 const healthPort = 8081
 /** Connections to an address that nobody serves yet are neither answered nor refused. */
 const secondsToConnect = 2
+/** Of what roles logged, at the end of the story of a failure. */
+const storyCharacters = 20_000
 
 /** The part of a kubelet's `stats/summary` that is read here. */
 interface StatsSummary {
@@ -69,9 +72,17 @@ export class NodeStage {
     try {
       return await this.#tool('helm', words)
     } catch (error) {
-      const pods = await this.kubectl('', '-n', namespace, 'get', 'pods,events').catch(String)
-      throw new Error(`${pods}\n${this.roleLogs().slice(-4_000)}`, { cause: error })
+      throw new Error(await this.story(), { cause: error })
     }
+  }
+
+  /** What has happened so far, for whoever has to find out why something failed. */
+  async story(): Promise<string> {
+    const pods = await this.kubectl('', '-n', namespace, 'get', 'pods,events').catch(String)
+    const node = await this.kubectl('', '-n', 'default', 'get', 'events').catch(String)
+    // Each line begins with its time.
+    const logged = this.roleLogs().split('\n').sort().join('\n')
+    return `${pods}\n${node}\n${logged.slice(-storyCharacters)}`
   }
 
   kubectl(input: string, ...words: readonly string[]): Promise<string> {
@@ -112,6 +123,12 @@ export class NodeStage {
       { apiVersion: 'sluice.dev/v1', kind: 'Model', metadata: { name, namespace }, spec },
     ]
     return this.kubectl(objects.map((object) => JSON.stringify(object)).join('\n---\n'), 'apply', '-f', '-')
+  }
+
+  /** After how many seconds without a request a Model sleeps; `undefined`: as the release says. */
+  setIdleWindow(model: string, seconds: string | undefined): Promise<string> {
+    const annotation = seconds === undefined ? `${idleWindowAnnotation}-` : `${idleWindowAnnotation}=${seconds}`
+    return this.kubectl('', '-n', namespace, 'annotate', 'models', model, annotation)
   }
 
   async pods(): Promise<readonly Pod[]> {
