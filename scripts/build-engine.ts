@@ -74,8 +74,8 @@ export async function buildEngine(): Promise<void> {
     cwd: root,
     input: join(root, 'src/cli/serve/serve-program.ts'),
     platform: 'node',
-    // For a model whose template it does not understand, the engine asks the whole library.
-    external: 'node-llama-cpp',
+    // For a model whose template it does not understand, the engine asks the whole library. The other one is a binary.
+    external: ['node-llama-cpp', 'koffi'],
     plugins: [withLibraryModules, withOwnAddresses, withoutUnused],
   })
   const { output } = await build.generate({ format: 'cjs', codeSplitting: false, comments: false })

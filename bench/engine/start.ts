@@ -1,6 +1,6 @@
 /**
  * How long a sleeping engine takes: from the start of its process, when the answer is asked for, to the answer's first
- * byte and to its only token, with its processor time and what it holds afterwards.
+ * byte and to its only token, with its processor time, and what it holds when it is idle afterwards.
  * `sluice serve` beside servers that are on this machine:
  * `node bench/engine/start.ts MODEL.gguf [--rounds 5] [--cold] [--llama-server PATH] [--ollama PATH]`. They take turns.
  * `--cold` drops the file from the page cache before each start.
@@ -20,6 +20,8 @@ const sluice = fileURLToPath(new URL('../../bin/sluice', import.meta.url))
 const deadlineMs = 120_000
 /** Asking more often would be a part of what is measured. */
 const pauseMs = 20
+/** After this long nobody does any more work for the start. */
+const idleMs = 2_000
 const ticksPerSecond = 100
 
 interface Contestant {
@@ -103,9 +105,10 @@ async function measure(contestant: Contestant): Promise<Measured> {
   try {
     const firstByteAt = await firstToken(port, child)
     const [wallMs, firstByteMs] = [performance.now() - startedAt, firstByteAt - startedAt]
-    const processes = withChildren(child.pid ?? 0)
-    const residentMiB = sum(processes.map(residentBytes)) / 2 ** 20
-    return { wallMs, firstByteMs, cpuMs: sum(processes.map(cpuMsOf)), residentMiB }
+    const cpuMs = sum(withChildren(child.pid ?? 0).map(cpuMsOf))
+    await new Promise((resolve) => setTimeout(resolve, idleMs))
+    const residentMiB = sum(withChildren(child.pid ?? 0).map(residentBytes)) / 2 ** 20
+    return { wallMs, firstByteMs, cpuMs, residentMiB }
   } finally {
     child.kill('SIGTERM')
     if (!hasEnded(child)) await once(child, 'exit')

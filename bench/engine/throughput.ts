@@ -1,5 +1,6 @@
 /**
- * Tokens per second of `sluice serve`, against two limits in the same run, on the same file and threads:
+ * Tokens per second of `sluice serve`, against two limits in the same run, on the same file. Without `--threads`, the
+ * engine takes all cores for steps of several requests, while nobody else uses them:
  * node-llama-cpp's own loop without anything around it, and the engine itself with one request where eight come at
  * once.
  *
@@ -16,15 +17,16 @@ const { values, positionals } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     tokens: { type: 'string', default: '96' },
-    threads: { type: 'string', default: String(defaultThreads()) },
+    threads: { type: 'string' },
   },
 })
 const file = positionals[0] ?? findTestModel()
 if (file === undefined) throw new Error(testModelMissing)
-const [rounds, tokens, threads] = [Number(values.rounds), Number(values.tokens), Number(values.threads)]
+const [rounds, tokens] = [Number(values.rounds), Number(values.tokens)]
+const threads = values.threads === undefined ? undefined : Number(values.threads)
 const atOnce = 8
 
-const raw = await openRawLoop(file, threads)
+const raw = await openRawLoop(file, threads ?? defaultThreads())
 const served = await startServedModel(file, threads)
 try {
   // The first round warms caches up and does not count.
@@ -39,7 +41,7 @@ try {
   }
   const overHttp = median(samples.one.map((value, round) => value / (samples.raw[round] ?? Number.NaN)))
   const together = median(samples.eight.map((value, round) => value / (samples.one[round] ?? Number.NaN)))
-  console.log(`threads ${threads}, ${rounds} rounds of ${tokens} tokens, medians in tokens/s`)
+  console.log(`threads ${threads ?? 'chosen by the engine'}, ${rounds} rounds of ${tokens} tokens, medians in tokens/s`)
   console.log(`raw loop          ${median(samples.raw).toFixed(1)}`)
   console.log(`one request       ${median(samples.one).toFixed(1)}`)
   console.log(`eight at once     ${median(samples.eight).toFixed(1)}`)

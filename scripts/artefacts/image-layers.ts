@@ -7,8 +7,8 @@ import { program } from './repository.ts'
 const home = 'opt/sluice'
 /** The user that distroless images have, too. */
 export const imageUser = 65_532
-/** Only its engine needs llama.cpp, and no container needs a second Node. */
-const engineDependency = 'node-llama-cpp'
+/** Only its engine needs these, and no container needs a second Node. */
+const engineDependencies = ['node-llama-cpp', 'koffi']
 const pinnedNode = 'node'
 
 /** What is never used at run time, and is most of what packages consist of. */
@@ -40,7 +40,7 @@ export function nodeLayer({ node }: Platform): FileTree {
   return new FileTree().addFile('usr/bin/node', node)
 }
 
-/** The program and all that it needs but the engine's library. */
+/** The program and all that it needs but what only its engine does. */
 export function programLayer(platform: Platform): FileTree {
   const tree = new FileTree()
   addProgram(tree, home)
@@ -62,14 +62,16 @@ export function programLayer(platform: Platform): FileTree {
 export function engineLayer(platform: Platform): FileTree {
   const tree = new FileTree()
   const usual = usualFolders(platform)
-  for (const folder of foldersFor(platform, [engineDependency])) {
+  for (const folder of foldersFor(platform, engineDependencies)) {
     if (!usual.has(folder)) addPackage(tree, folder, platform)
   }
   return tree
 }
 
 function usualFolders(platform: Platform): ReadonlySet<string> {
-  const names = Object.keys(program.dependencies).filter((name) => name !== engineDependency && name !== pinnedNode)
+  const names = Object.keys(program.dependencies).filter(
+    (name) => !engineDependencies.includes(name) && name !== pinnedNode,
+  )
   return foldersFor(platform, names)
 }
 

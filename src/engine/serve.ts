@@ -1,5 +1,6 @@
 import { type Server, createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { availableParallelism } from 'node:os'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
@@ -8,6 +9,8 @@ import { type CardEnvironment, mayUseGpu } from './gpu/card-environment.ts'
 import { EngineState } from './engine-state.ts'
 import type { LanguageModel } from './llama/language-model.ts'
 import { type LlamaWeights, loadWeights } from './llama/llama-weights.ts'
+import { readCoreUse } from './llama/native/core-use.ts'
+import { SpareCoreThreads, type StepThreads, fixedThreads } from './llama/native/step-threads.ts'
 import { readFileReads } from './loading/file-reads.ts'
 import { LoadProgress } from './loading/load-progress.ts'
 import { tellLoading } from './loading/tell-loading.ts'
@@ -54,6 +57,7 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
   const abort = new AbortController()
   const signal = AbortSignal.any([abort.signal, ...(surroundings.signal ? [surroundings.signal] : [])])
   const threads = options.threads ?? defaultThreads()
+  const stepThreads = chooseStepThreads(options, threads)
   const startedAt = clock.now()
   const reading = Promise.withResolvers<void>()
   const weights = loadWeights({
@@ -77,7 +81,7 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
   await Promise.race([reading.promise, failed])
   try {
     const { openings } = surroundings
-    const shared = { log, clock, progress, abort, signal, threads, startedAt, environment, openings }
+    const shared = { log, clock, progress, abort, signal, threads, stepThreads, startedAt, environment, openings }
     return await openEngine(options, { file, weights, ...shared })
   } catch (error) {
     abort.abort(new SluiceError('stopping'))
@@ -97,6 +101,7 @@ interface EngineParts {
   /** Ends the loading, when the engine is stopped or whoever started it gives up. */
   readonly signal: AbortSignal
   readonly threads: number
+  readonly stepThreads: StepThreads
   readonly startedAt: number
   readonly environment: KeyEnvironment
   readonly openings: string | undefined
@@ -137,6 +142,7 @@ async function openEngine(options: ServeOptions, parts: EngineParts): Promise<Ru
     companions,
     maxModelLen: options.maxModelLen,
     threads,
+    stepThreads: parts.stepThreads,
     sequences: options.maxNumSeqs,
     waitingLimit,
     openings: parts.openings === undefined ? undefined : new KeptOpenings(parts.openings, log),
@@ -218,4 +224,10 @@ function addressOf(bound: AddressInfo | string | null, host: string): RunningEng
   if (bound === null || typeof bound === 'string') throw new SluiceError('internal_error')
   const shown = host.includes(':') ? `[${host}]` : host
   return { host, port: bound.port, url: `http://${shown}:${bound.port}` }
+}
+
+/** As many as somebody asked for; else as many as cores are free at the time. */
+function chooseStepThreads(options: ServeOptions, threads: number): StepThreads {
+  if (options.threads !== undefined) return fixedThreads(threads)
+  return new SpareCoreThreads({ cores: availableParallelism(), threads, read: readCoreUse })
 }

@@ -25,7 +25,11 @@ const flags: readonly Flag[] = [
     value: 'KEY',
     help: 'the key requests must carry (default: VLLM_API_KEY or LLAMA_API_KEY of the environment, else none is asked for)',
   },
-  { name: 'threads', value: 'N', help: 'CPU threads (default: cores - 1)' },
+  {
+    name: 'threads',
+    value: 'N',
+    help: 'CPU threads (default: cores - 1; all for several tokens at once while nobody else uses them)',
+  },
 ]
 
 const drainMs = 20_000

@@ -5,6 +5,7 @@ import { PromptTokenizer } from '../requests/prompt-tokens.ts'
 import { requestLimits } from '../http/request-limits.ts'
 import type { NativeContext } from './native/llama-addon.ts'
 import type { LoadedModel, Token } from './native/loaded-model.ts'
+import type { StepThreads } from './native/step-threads.ts'
 
 /**
  * Turns texts into vectors. Its context is created by the first request, since most models are never asked for vectors.
@@ -14,15 +15,17 @@ export class LlamaEmbeddings {
   readonly #tokenizer: PromptTokenizer
   readonly #contextLength: number
   readonly #threads: number
+  readonly #stepThreads: StepThreads
   #context: Promise<NativeContext> | undefined
   /** One text after the other: they share a context. */
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(model: LoadedModel, contextLength: number, threads: number) {
+  constructor(model: LoadedModel, contextLength: number, threads: number, stepThreads: StepThreads) {
     this.#model = model
     this.#tokenizer = new PromptTokenizer(model)
     this.#contextLength = contextLength
     this.#threads = threads
+    this.#stepThreads = stepThreads
   }
 
   async embed(inputs: readonly (string | readonly number[])[], signal: AbortSignal): Promise<Embeddings> {
@@ -43,7 +46,7 @@ export class LlamaEmbeddings {
     const vectors: number[][] = []
     for (const tokens of resolved) {
       signal.throwIfAborted()
-      vectors.push(normalize(await this.#inTurn(() => vectorOf(context, tokens))))
+      vectors.push(normalize(await this.#inTurn(() => vectorOf(context, tokens, this.#stepThreads))))
     }
     return { vectors, promptTokens }
   }
@@ -97,11 +100,12 @@ async function createContext(model: LoadedModel, length: number, threads: number
   throw new SluiceError('engine_memory_full')
 }
 
-async function vectorOf(context: NativeContext, tokens: readonly Token[]): Promise<number[]> {
+async function vectorOf(context: NativeContext, tokens: readonly Token[], threads: StepThreads): Promise<number[]> {
   if (tokens.length === 0) return []
   context.disposeSequence(0)
   context.initBatch(tokens.length)
   context.addToBatch(0, 0, Uint32Array.from(tokens), Uint32Array.of(tokens.length - 1))
+  context.setThreads(threads.forStep(tokens.length))
   await context.decodeBatch()
   return [...context.getEmbedding(tokens.length)]
 }

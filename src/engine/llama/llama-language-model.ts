@@ -20,6 +20,7 @@ import type { Computing } from './native/computing.ts'
 import type { GrowingContext } from './native/growing-context.ts'
 import type { LoadedModel, Token } from './native/loaded-model.ts'
 import { Sequence } from './native/sequence.ts'
+import type { StepThreads } from './native/step-threads.ts'
 import { SlotQueue } from './slot-queue.ts'
 import type { ToolDefinition } from '../requests/tool-definitions.ts'
 import { generateWithTools } from '../answers/tool-generation.ts'
@@ -44,6 +45,7 @@ export interface LoadedParts {
   readonly contextLength: number
   readonly name: string
   readonly threads: number
+  readonly stepThreads: StepThreads
   readonly samplingDefaults: SamplingDefaults
   /** How many requests may wait for a sequence. */
   readonly waitingLimit: number
@@ -63,6 +65,7 @@ export class LlamaLanguageModel implements LanguageModel {
   readonly #embeddings: LlamaEmbeddings
   readonly #slots: SlotQueue<ComputingSequence>
   #uses = 0
+  #isDisposed = false
   #cancelShrinking = () => {}
 
   constructor(parts: LoadedParts) {
@@ -77,7 +80,7 @@ export class LlamaLanguageModel implements LanguageModel {
     this.#template = template
     this.#tokenizer = new PromptTokenizer(model)
     this.#grammars = new AnswerGrammars(model.addon)
-    this.#embeddings = new LlamaEmbeddings(model, contextLength, threads)
+    this.#embeddings = new LlamaEmbeddings(model, contextLength, threads, parts.stepThreads)
     const slots = Array.from({ length: parts.sequences }, (_, index) => {
       return { model, computing, sequence: index === 0 ? parts.firstSequence : new Sequence() }
     })
@@ -166,7 +169,13 @@ export class LlamaLanguageModel implements LanguageModel {
     return tokens
   }
 
+  /** Does something at once between two computations; nothing where the model is no longer in memory. */
+  whileLoaded<T>(act: () => T): Promise<T | undefined> {
+    return this.#computing.between(() => (this.#isDisposed ? undefined : act()))
+  }
+
   async dispose(): Promise<void> {
+    this.#isDisposed = true
     this.#cancelShrinking()
     await this.#computing.between(() => this.#context.dispose())
     await this.#embeddings.dispose()

@@ -6,6 +6,7 @@ import { chooseSampling, type ModelCompanions } from '../models/model-companions
 import { createChatTemplate } from '../templates/chat-template.ts'
 import { loadTemplateLibrary } from '../templates/template-library.ts'
 import { decideContextLength, largestStep } from './context-limits.ts'
+import { letGoOfCopiedFiles } from './copied-files.ts'
 import { computeFirst } from './first-computation.ts'
 import type { LanguageModel } from './language-model.ts'
 import { LlamaLanguageModel, type LoadedParts } from './llama-language-model.ts'
@@ -15,6 +16,7 @@ import { bytesPerToken, smallestShape } from './native/context-shape.ts'
 import { GrowingContext } from './native/growing-context.ts'
 import { LoadedModel } from './native/loaded-model.ts'
 import { Sequence } from './native/sequence.ts'
+import { type StepThreads, fixedThreads } from './native/step-threads.ts'
 import type { KeptOpenings } from './openings/kept-openings.ts'
 import { decideSequences } from './sequence-count.ts'
 import { asStartFailure } from './start-failure.ts'
@@ -27,6 +29,8 @@ export interface LlamaModelOptions {
   readonly companions: ModelCompanions
   readonly maxModelLen: number | undefined
   readonly threads: number
+  /** What is on cards is computed there, so this is of the CPU. */
+  readonly stepThreads: StepThreads
   readonly sequences: number | undefined
   /** How many requests may wait for a sequence. */
   readonly waitingLimit: number
@@ -56,6 +60,8 @@ export async function loadLlamaModel(options: LlamaModelOptions): Promise<Langua
     const kept = openings && { openings, model: file, binary }
     await computeFirst({ ...parts, sequence: parts.firstSequence, template, languageModel, gpu, kept, signal })
     await backend.confirm()
+    const isOnCards = fit !== undefined && fit.layers > 0
+    letGoOfCopiedFiles({ file, languageModel, isOnCards, clock: options.clock, log, signal })
     return languageModel
   } catch (error) {
     await backend.addon.dispose()
@@ -76,12 +82,14 @@ async function openContexts(
   const most = { sequences, length: contextLength }
   const batchSize = largestStep(sequences)
   // On cards nothing is gained by waiting: their memory is held for this model anyway.
-  const first = fit && fit.layers > 0 ? most : smallestShape(most)
+  const onCards = fit !== undefined && fit.layers > 0
+  const first = onCards ? most : smallestShape(most)
   const context = await GrowingContext.open({ model, threads, batchSize, first, most, log })
-  const computing = new Computing(context, batchSize)
+  const stepThreads = onCards ? fixedThreads(threads) : options.stepThreads
+  const computing = new Computing(context, batchSize, stepThreads)
   log.info({ sequences, contextLength }, 'the contexts are ready')
   const samplingDefaults = chooseSampling(options.companions.sampling, model.header)
-  const parts = { model, context, computing, sequences, contextLength, clock, name, threads, waitingLimit }
+  const parts = { model, context, computing, sequences, contextLength, clock, name, threads, stepThreads, waitingLimit }
   return { ...parts, firstSequence: new Sequence(), samplingDefaults }
 }
 

@@ -39,6 +39,11 @@ export function missingParts(first: string, names: readonly string[]): string[] 
   return partNames(first).filter((name) => !names.includes(name))
 }
 
+/** All files of a model, of which `first` is the only or the first. */
+export function modelFiles(first: string): readonly string[] {
+  return partNames(first)
+}
+
 function partNames(first: string): string[] {
   const parts = Number(shardName.exec(first)?.[2] ?? 1)
   const name = (index: number) => first.replace(/\d{5}(?=-of-\d{5}\.gguf$)/, String(index).padStart(5, '0'))

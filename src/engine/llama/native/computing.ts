@@ -4,6 +4,7 @@ import type { GrowingContext } from './growing-context.ts'
 import type { NativeContext, NativeSampler } from './llama-addon.ts'
 import type { Token } from './loaded-model.ts'
 import type { Sequence } from './sequence.ts'
+import type { StepThreads } from './step-threads.ts'
 
 /** A token and its probability. Lists of candidates are sorted by it, the likeliest first. */
 export type Candidate = readonly [token: number, probability: number]
@@ -38,13 +39,15 @@ export class Computing {
   readonly #context: GrowingContext
   /** The most tokens in a step. */
   readonly #batchSize: number
+  readonly #threads: StepThreads
   #waiting: Waiting[] = []
   #acts: (() => Promise<void>)[] = []
   #running = false
 
-  constructor(context: GrowingContext, batchSize: number) {
+  constructor(context: GrowingContext, batchSize: number, threads: StepThreads) {
     this.#context = context
     this.#batchSize = batchSize
+    this.#threads = threads
   }
 
   /** Computes in the next step. Work that waits ends with its signal; a step that has begun is not interrupted. */
@@ -136,10 +139,12 @@ export class Computing {
 
   async #compute(batch: readonly Waiting[]): Promise<void> {
     const { native } = this.#context
-    native.initBatch(batch.reduce((sum, { tokens }) => sum + tokens.length, 0))
+    const tokens = batch.reduce((sum, work) => sum + work.tokens.length, 0)
+    native.initBatch(tokens)
     const asked = batch.map((work) => addTo(native, work))
+    native.setThreads(this.#threads.forStep(tokens))
     await native.decodeBatch()
-    for (const { sequence, tokens } of batch) sequence.computed(tokens)
+    for (const work of batch) work.sequence.computed(work.tokens)
     await Promise.all(batch.map((work, index) => draw(native, work, asked[index])))
   }
 }

@@ -10,6 +10,7 @@ import type { ContextShape } from './context-shape.ts'
 import { GrowingContext } from './growing-context.ts'
 import type { LoadedModel, Token } from './loaded-model.ts'
 import { Sequence } from './sequence.ts'
+import { fixedThreads } from './step-threads.ts'
 import { TokenSampler } from './token-sampler.ts'
 
 const { signal } = new AbortController()
@@ -46,7 +47,7 @@ describe('a context that grows', () => {
 
   const open = async (first: ContextShape) => {
     const context = await GrowingContext.open({ model, threads: 1, batchSize: 128, first, most, log: silentLogger })
-    return { context, computing: new Computing(context, 128) }
+    return { context, computing: new Computing(context, 128, fixedThreads(1)) }
   }
   /** Generates so many tokens after a prompt, each the likeliest. */
   const answer = async (computing: Computing, sequence: Sequence, prompt: readonly Token[], count: number) => {
@@ -126,7 +127,7 @@ describe('a sequence', () => {
     const model = await loadModelFile(file)
     const options = { model, threads: 1, batchSize: 128, first: small, most, log: silentLogger }
     const context = await GrowingContext.open(options)
-    const computing = new Computing(context, 128)
+    const computing = new Computing(context, 128, fixedThreads(1))
     const sampler = new TokenSampler(model, likeliest, { promptTokens: [], generated: [] }, undefined)
     const draw = (sequence: Sequence, tokens: readonly Token[]) =>
       computing.compute({ sequence, tokens, sampler: sampler.prepare() }, signal)

@@ -78,6 +78,8 @@ export interface NativeContext {
   initBatch(tokens: number): void
   /** Returns where in the batch the results of the asked tokens will be. */
   addToBatch(sequence: number, position: number, tokens: Uint32Array, asked: Uint32Array): Uint32Array
+  /** How many compute from the next `decodeBatch` on. */
+  setThreads(threads: number): void
   decodeBatch(): Promise<void>
   /** -1: the grammar or the sampling allows no token. */
   sampleToken(index: number, sampler: NativeSampler): Promise<number>
