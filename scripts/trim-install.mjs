@@ -1,7 +1,7 @@
 // Removes what Sluice never uses from node_modules, so that an install stays small (decision 0002): source maps of
-// dependencies, llama.cpp's source bundle (it is never built from source), prebuilt binaries for other platforms, and
-// the headers and second npm beside the pinned Node. Runs as this package's own postinstall, with whatever Node the
-// machine has.
+// dependencies, what llama.cpp and koffi would be built from (they never are), prebuilt binaries for other platforms,
+// and the headers and second npm beside the pinned Node. Runs as this package's own postinstall, with whatever Node
+// the machine has.
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -23,6 +23,11 @@ if (existsSync(modules)) {
   for (const extra of ['include', 'lib', 'share']) {
     rmSync(join(modules, 'node/node_modules', `node-linux-${process.arch}`, extra), { recursive: true, force: true })
   }
+  for (const part of ['doc', 'lib', 'vendor']) {
+    rmSync(join(modules, 'koffi', part), { recursive: true, force: true })
+  }
+  // The pinned Node is one for glibc.
+  rmSync(join(modules, `@koromix/koffi-linux-${process.arch}/musl_${process.arch}`), { recursive: true, force: true })
   const prebuilt = join(modules, '@node-llama-cpp')
   const mine = `linux-${process.arch}`
   for (const name of existsSync(prebuilt) ? readdirSync(prebuilt) : []) {

@@ -14,7 +14,7 @@ const pinnedNode = 'node'
 /** What is never used at run time, and is most of what packages consist of. */
 const isNeeded = (path: string) =>
   !/\.(map|d\.[cm]?ts|md|markdown|flow|tsbuildinfo)$/i.test(path) &&
-  !/(^|\/)(node_modules|\.bin|\.cache|test|tests|__tests__|docs|example|examples|\.github)$/.test(path)
+  !/(^|\/)(musl_\w+|node_modules|\.bin|\.cache|test|tests|__tests__|docs|example|examples|\.github)$/.test(path)
 
 /** The system below the program: the libraries that Node and llama.cpp need, and who it runs as. */
 export function systemLayer({ libraries }: Platform): FileTree {

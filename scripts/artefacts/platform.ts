@@ -18,7 +18,8 @@ export interface Platform {
 }
 
 const engines = 'node_modules/@node-llama-cpp'
-const isLibrary = (path: string) => /\.(node|so)(\.\d+)*$/.test(path)
+/** Not those for another C library than the pinned Node's. */
+const isLibrary = (path: string) => /\.(node|so)(\.\d+)*$/.test(path) && !path.includes('musl_')
 
 /** This machine, with what is installed on it. */
 export function thisMachine(): Platform {

@@ -6,7 +6,7 @@ import { chooseSampling, type ModelCompanions } from '../models/model-companions
 import { createChatTemplate } from '../templates/chat-template.ts'
 import { loadTemplateLibrary } from '../templates/template-library.ts'
 import { decideContextLength, largestStep } from './context-limits.ts'
-import { letGoOfCopiedFiles } from './copied-files.ts'
+import { letGoOfCopiedFiles } from './memory/copied-files.ts'
 import { computeFirst } from './first-computation.ts'
 import type { LanguageModel } from './language-model.ts'
 import { LlamaLanguageModel, type LoadedParts } from './llama-language-model.ts'

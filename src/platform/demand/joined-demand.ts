@@ -13,8 +13,8 @@ interface HeardModel extends ToldModel {
 }
 
 /**
- * How long nobody may be able to reach any gateway before that counts as nobody asking: a cluster whose gateways never
- * become ready must not hold its cards for ever. Kubernetes itself gives up an unreachable node's Pods after half of it.
+ * How long nobody may be able to reach any gateway before that counts as nobody asking: a cluster whose gateways
+ * never become ready must not hold its cards for ever. Kubernetes gives up Pods of a lost node after half of it.
  */
 const longestUnreachableMs = 10 * 60_000
 

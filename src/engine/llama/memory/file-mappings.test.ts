@@ -5,12 +5,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { silentLogger } from '../../../foundation/log.ts'
 import { writeTinyModel } from '../../models/tiny-model.ts'
 import { loadModelFile } from '../../test-support/loaded-model.fixture.ts'
-import { Computing } from './computing.ts'
+import { Computing } from '../native/computing.ts'
 import { mappingsIn, readyToLetGo } from './file-mappings.ts'
-import { GrowingContext } from './growing-context.ts'
-import type { LoadedModel } from './loaded-model.ts'
-import { Sequence } from './sequence.ts'
-import { fixedThreads } from './step-threads.ts'
+import { GrowingContext } from '../native/growing-context.ts'
+import type { LoadedModel } from '../native/loaded-model.ts'
+import { Sequence } from '../native/sequence.ts'
+import { fixedThreads } from '../native/step-threads.ts'
 
 const shape = { sequences: 1, length: 256 }
 const { signal } = new AbortController()

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import type { Clock } from '../../foundation/clock.ts'
-import { errorMessage } from '../../foundation/errors.ts'
-import type { Logger } from '../../foundation/log.ts'
-import { modelBytes, modelFiles } from '../models/model-file.ts'
-import type { LlamaLanguageModel } from './llama-language-model.ts'
-import { readyToLetGo } from './native/file-mappings.ts'
+import type { Clock } from '../../../foundation/clock.ts'
+import { errorMessage } from '../../../foundation/errors.ts'
+import type { Logger } from '../../../foundation/log.ts'
+import { modelBytes, modelFiles } from '../../models/model-file.ts'
+import type { LlamaLanguageModel } from '../llama-language-model.ts'
+import { readyToLetGo } from './file-mappings.ts'
 
 export interface CopiedFiles {
   /** The first, if there are several. */
