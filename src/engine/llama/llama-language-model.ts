@@ -29,7 +29,13 @@ const retryAfterSeconds = 5
 /** How many tokens `tokenize` takes at least, even if the model's context is shorter. */
 const mostTokenized = 65_536
 /** After so long without a request, the memory of all conversations but the last is given back. */
-const idleMs = 60_000
+const shrinkAfterMs = 60_000
+
+/** What is done when nobody has been answered for a while. */
+interface IdleAct {
+  readonly afterMs: number
+  readonly act: () => Promise<void> | void
+}
 
 /** The parts of a language model whose file is loaded. */
 export interface LoadedParts {
@@ -64,9 +70,10 @@ export class LlamaLanguageModel implements LanguageModel {
   readonly #grammars: AnswerGrammars
   readonly #embeddings: LlamaEmbeddings
   readonly #slots: SlotQueue<ComputingSequence>
+  readonly #idleActs: IdleAct[] = []
   #uses = 0
   #isDisposed = false
-  #cancelShrinking = () => {}
+  #cancelIdleActs = () => {}
 
   constructor(parts: LoadedParts) {
     const { model, context, computing, template, contextLength, name, threads, samplingDefaults, waitingLimit } = parts
@@ -89,6 +96,7 @@ export class LlamaLanguageModel implements LanguageModel {
       waitingLimit,
       (waiting) => new SluiceError('waiting_room_full', { waiting, model: name, retryAfterSeconds }),
     )
+    this.#idleActs.push({ afterMs: shrinkAfterMs, act: () => this.#context.shrink() })
   }
 
   get load() {
@@ -125,13 +133,17 @@ export class LlamaLanguageModel implements LanguageModel {
     return this.#grammars.compile(format)
   }
 
-  embed(inputs: readonly (string | readonly number[])[], signal: AbortSignal): Promise<Embeddings> {
-    return this.#embeddings.embed(inputs, signal)
+  async embed(inputs: readonly (string | readonly number[])[], signal: AbortSignal): Promise<Embeddings> {
+    try {
+      return await this.#embeddings.embed(inputs, signal)
+    } finally {
+      this.#actWhenIdle()
+    }
   }
 
   async reserve(prompt: Prompt, signal: AbortSignal): Promise<GenerationSeat> {
     const computing = await this.#slots.acquire((idle) => mostAlike(idle, prompt), signal)
-    this.#cancelShrinking()
+    this.#cancelIdleActs()
     this.#uses += 1
     computing.sequence.usedAt = this.#uses
     let released = false
@@ -139,7 +151,7 @@ export class LlamaLanguageModel implements LanguageModel {
       if (released) return
       released = true
       this.#slots.release(computing)
-      if (this.#slots.running === 0) this.#shrinkLater()
+      this.#actWhenIdle()
     }
     try {
       const reusedTokens = await alignSequence(computing, prompt.tokens)
@@ -169,26 +181,35 @@ export class LlamaLanguageModel implements LanguageModel {
     return tokens
   }
 
-  /** Does something at once between two computations; nothing where the model is no longer in memory. */
-  whileLoaded<T>(act: () => T): Promise<T | undefined> {
-    return this.#computing.between(() => (this.#isDisposed ? undefined : act()))
+  /**
+   * Does something each time nobody has been answered for so long, for the first time counted from now. Nothing is
+   * computed meanwhile, and the model is in memory. It must not fail.
+   */
+  whenIdle(afterMs: number, act: IdleAct['act']): void {
+    this.#idleActs.push({ afterMs, act })
+    this.#actWhenIdle()
   }
 
   async dispose(): Promise<void> {
     this.#isDisposed = true
-    this.#cancelShrinking()
+    this.#cancelIdleActs()
     await this.#computing.between(() => this.#context.dispose())
     await this.#embeddings.dispose()
     await this.#model.dispose()
     await this.#model.addon.dispose()
   }
 
-  #shrinkLater(): void {
-    this.#cancelShrinking()
-    this.#cancelShrinking = this.#clock.after(idleMs, () => {
-      if (this.#slots.running > 0) return
-      void this.#computing.between(() => this.#context.shrink())
+  #actWhenIdle(): void {
+    this.#cancelIdleActs()
+    if (this.#slots.running > 0 || this.#isDisposed) return
+    const cancels = this.#idleActs.map(({ afterMs, act }) => {
+      return this.#clock.after(afterMs, () => void this.#computing.between(() => this.#doIfIdle(act)))
     })
+    this.#cancelIdleActs = () => cancels.forEach((cancel) => cancel())
+  }
+
+  async #doIfIdle(act: IdleAct['act']): Promise<void> {
+    if (this.#slots.running === 0 && !this.#isDisposed) await act()
   }
 }
 

@@ -61,7 +61,7 @@ export async function loadLlamaModel(options: LlamaModelOptions): Promise<Langua
     await computeFirst({ ...parts, sequence: parts.firstSequence, template, languageModel, gpu, kept, signal })
     await backend.confirm()
     const isOnCards = fit !== undefined && fit.layers > 0
-    letGoOfCopiedFiles({ file, languageModel, isOnCards, clock: options.clock, log, signal })
+    letGoOfCopiedFiles({ file, languageModel, isOnCards, log })
     return languageModel
   } catch (error) {
     await backend.addon.dispose()

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import type { Clock } from '../../../foundation/clock.ts'
 import { errorMessage } from '../../../foundation/errors.ts'
 import type { Logger } from '../../../foundation/log.ts'
 import { modelBytes, modelFiles } from '../../models/model-file.ts'
@@ -9,33 +8,40 @@ import { readyToLetGo } from './file-mappings.ts'
 export interface CopiedFiles {
   /** The first, if there are several. */
   readonly file: string
-  readonly languageModel: Pick<LlamaLanguageModel, 'whileLoaded'>
+  readonly languageModel: Pick<LlamaLanguageModel, 'whenIdle'>
   readonly isOnCards: boolean
-  readonly clock: Clock
   readonly log: Logger
-  readonly signal: AbortSignal
 }
 
 /** Whoever woke the model is answered first. */
 const settleMs = 1_000
 
 /**
- * Gives back, a while after the start, what is held of a model's files where llama.cpp has copied them: to cards, or
- * packed as the processor computes fastest. Otherwise the model would be in memory twice.
+ * Gives back, whenever nobody is answered, what is held of a model's files where llama.cpp has copied them: to cards,
+ * or packed as the processor computes fastest. Otherwise the model would be in memory twice.
  */
-export function letGoOfCopiedFiles({ file, languageModel, isOnCards, clock, log, signal }: CopiedFiles): void {
-  const letGo = async () => {
-    if (!isOnCards && anonymousBytes() < (await modelBytes(file))) return
-    const now = await readyToLetGo(modelFiles(file))
-    const bytes = await languageModel.whileLoaded(now)
-    log.debug({ bytes }, "the model's files are mapped, and none of their pages is held")
+export function letGoOfCopiedFiles({ file, languageModel, isOnCards, log }: CopiedFiles): void {
+  let letGo: Promise<() => void> | undefined
+  const makeReady = async () => {
+    try {
+      if (!isOnCards && anonymousBytes() < (await modelBytes(file))) return nothing
+      const now = await readyToLetGo(modelFiles(file))
+      return () => log.debug({ bytes: now() }, "the model's files are mapped, and none of their pages is held")
+    } catch (error) {
+      log.debug({ reason: errorMessage(error) }, "the model's files stay in memory")
+      return nothing
+    }
   }
-  const cancel = clock.after(settleMs, () => {
-    signal.removeEventListener('abort', cancel)
-    letGo().catch((error: unknown) => log.debug({ reason: errorMessage(error) }, "the model's files stay in memory"))
+  languageModel.whenIdle(settleMs, async () => {
+    letGo ??= makeReady()
+    const now = await letGo
+    now()
+    // Layers that found no place on the cards are read from their file for each token.
+    if (isOnCards) letGo = Promise.resolve(nothing)
   })
-  signal.addEventListener('abort', cancel, { once: true })
 }
+
+const nothing = () => {}
 
 /** Memory of this process that is no part of a file: less than a model has, if it was not copied. */
 function anonymousBytes(): number {

@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { silentLogger } from '../../../foundation/log.ts'
 import { writeTinyModel } from '../../models/tiny-model.ts'
 import { loadModelFile } from '../../test-support/loaded-model.fixture.ts'
+import { residentKiB } from '../../test-support/resident-file.fixture.ts'
 import { Computing } from '../native/computing.ts'
 import { mappingsIn, readyToLetGo } from './file-mappings.ts'
 import { GrowingContext } from '../native/growing-context.ts'
@@ -72,10 +73,3 @@ describe('mapped files', () => {
     })
   })
 })
-
-/** How much of a file is in this process's memory. */
-async function residentKiB(file: string): Promise<number> {
-  const parts = (await readFile('/proc/self/smaps', 'utf8')).split(/^(?=[0-9a-f]+-[0-9a-f]+ )/m)
-  const own = parts.filter((part) => part.split('\n', 1)[0]?.endsWith(file))
-  return own.reduce((sum, part) => sum + Number(/^Rss:\s+(\d+) kB$/m.exec(part)?.[1] ?? 0), 0)
-}
