@@ -12,6 +12,8 @@ const clientPrograms = {
   testTimeout: 120_000,
   hookTimeout: 120_000,
   fileParallelism: false,
+  // One process for all files, that imports everything once.
+  isolate: false,
 }
 
 /** How many files at once. Half of the time they wait for programs they started, which do not always have work. */
@@ -27,8 +29,8 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'web/src/**/*.test.ts', 'web/console/src/**/*.test.ts', 'tests/*.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
           maxWorkers: workers,
           // A process for each file would import everything anew: that was a third of the time.
           isolate: false,
@@ -53,6 +55,7 @@ export default defineConfig({
           hookTimeout: 180_000,
           // Each may be a whole platform, so few even where there are many cores.
           maxWorkers: Math.min(workers, 4),
+          isolate: false,
           expect: patient,
         },
       },

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FakeClock } from '../foundation/fake-clock.ts'
 import { configMapKind } from '../resources/config-map.ts'
 import { modelKind } from '../resources/model.ts'
 import { StatusError } from '../resources/status-error.ts'
@@ -181,13 +182,18 @@ describe('KubernetesClient', () => {
   })
 
   it('ends a watch that brings nothing for long, as if the server had', async () => {
-    const impatient = await connectKubernetes(kubeconfig, { watchSilenceMs: 50 })
+    const clock = new FakeClock()
+    const impatient = await connectKubernetes(kubeconfig, { watchSilenceMs: 50, clock })
     answer = (_request, response) => {
       response.writeHead(200)
       response.write(`${JSON.stringify({ type: 'ADDED', object: configMap('a') })}\n`)
     }
-    const events = impatient.watch(configMapKind, { resourceVersion: '5' }, new AbortController().signal)
-    expect(await collect(events)).toEqual(['ADDED'])
+    const watched = impatient.watch(configMapKind, { resourceVersion: '5' }, new AbortController().signal)
+    const events = watched[Symbol.asyncIterator]()
+    expect(await events.next()).toMatchObject({ value: { type: 'ADDED' } })
+    const end = events.next()
+    await clock.advance(50)
+    expect(await end).toEqual({ done: true, value: undefined })
     impatient.close()
   })
 

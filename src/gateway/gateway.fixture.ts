@@ -35,7 +35,9 @@ export async function startUpstream(answer: UpstreamAnswer) {
       else answer(one, response)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // A client that comes while the queue is full waits for seconds until it tries again.
+  const place = { port: 0, host: '127.0.0.1', backlog: 4096 }
+  await new Promise<void>((resolve) => server.listen(place, resolve))
   onTestFinished(() => {
     server.closeAllConnections()
     server.close()

@@ -63,7 +63,7 @@ const phases: readonly {
       await stage.create('web', script, { ...mounted, resources: { limits: { [card]: '2' } } }, gate)
       const pod = await stage.until('web', isRunning)
       // Asked to end before its trap is set, it would end at once.
-      await expect.poll(() => existsSync(join(stage.dataDir, 'volumes/gate/up')), { timeout: 5000 }).toBe(true)
+      await expect.poll(() => existsSync(join(stage.dataDir, 'volumes/gate/up'))).toBe(true)
       await stage.delete('web', 600)
       return pod
     },
@@ -83,7 +83,7 @@ async function arrive(outcome: 'ready' | 'gone', before: Pod): Promise<{ where: 
   }
   await stage.untilGone('web')
   const processes = () => processesMarked(`SLUICE_POD_UID=${before.metadata.uid}`).length
-  await vi.waitUntil(() => processes() === 0 && stage.agent.heldCards === 0, { timeout: 5000, interval: 20 })
+  await vi.waitUntil(() => processes() === 0 && stage.agent.heldCards === 0, { timeout: 20_000, interval: 20 })
   return { where: 'gone', after: undefined }
 }
 
@@ -108,7 +108,7 @@ for (const { mode, permitted, name } of isolationModes) {
         const kept = pidOf(before, container)
         // A shell that is about to become the program does not carry its variables yet.
         const sessions = () => processesMarked(`SLUICE_POD_UID=${before.metadata.uid}`).map(({ session }) => session)
-        await expect.poll(sessions, { timeout: 5000 }).toContain(kept)
+        await expect.poll(sessions).toContain(kept)
         // This program ignores SIGTERM, so the rest of the grace is cut short.
         if (outcome === 'gone') await stage.delete('web', 0)
         const { where, after } = await arrive(outcome, before)

@@ -122,7 +122,7 @@ function until(name: string, holds: (pod: Pod) => boolean, clock?: FakeClock): P
         const pod = await podNow(name)
         return holds(pod) ? 'holds' : JSON.stringify(pod.status)
       },
-      { timeout: 8000, interval: 20 },
+      { timeout: 20_000, interval: 20 },
     )
     .toBe('holds')
     .then(() => podNow(name))
@@ -184,9 +184,7 @@ describe('NodeAgent', () => {
     expect(agent.heldCards).toBe(2)
 
     await client.delete(podKind, { namespace: 'default', name: 'one' })
-    await expect
-      .poll(() => client.get(podKind, { namespace: 'default', name: 'one' }), { timeout: 8000 })
-      .toBeUndefined()
+    await expect.poll(() => client.get(podKind, { namespace: 'default', name: 'one' })).toBeUndefined()
     expect(processesMarked(`SLUICE_POD_UID=${one.metadata.uid}`)).toEqual([])
     expect(agent.heldCards).toBe(1)
     await expect.poll(() => eventReasons('one')).toEqual(expect.arrayContaining(['Started', 'Killing']))

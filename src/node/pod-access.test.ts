@@ -93,11 +93,11 @@ for (const { mode, permitted, name } of isolationModes) {
       const stdout = new Sink()
       const words = ['sh', '-c', 'echo on; sleep 999']
       const left = access.exec(launch.pod, { container: 'main', words }, { stdout }, client.signal)
-      await expect.poll(() => stdout.text, { timeout: 5000 }).toBe('on\n')
+      await expect.poll(() => stdout.text).toBe('on\n')
       client.abort()
       expect(await left).toMatchObject({ exitCode: 137 })
       const ended = access.exec(launch.pod, { container: 'main', words: ['sleep', '1000'] }, {}, never)
-      await expect.poll(() => sleepers(launch.pod.metadata.uid), { timeout: 5000 }).toBeGreaterThan(0)
+      await expect.poll(() => sleepers(launch.pod.metadata.uid)).toBeGreaterThan(0)
       await runtime.stop(launch.pod.metadata.uid ?? '', 0)
       expect(await ended).toMatchObject({ exitCode: 137 })
       expect(processesMarked(`SLUICE_POD_UID=${launch.pod.metadata.uid}`)).toEqual([])
@@ -132,17 +132,17 @@ for (const { mode, permitted, name } of isolationModes) {
         const words = ['sh', '-c', 'trap "" HUP; echo on; while :; do sleep 1000; done']
         const terminal = (async function* () {})()
         const left = access.exec(launch.pod, { container: 'main', words }, { stdout, terminal }, client.signal)
-        await expect.poll(() => sleepers(launch.pod.metadata.uid), { timeout: 5000 }).toBe(1)
+        await expect.poll(() => sleepers(launch.pod.metadata.uid)).toBe(1)
         client.abort()
         await left
-        await expect.poll(() => sleepers(launch.pod.metadata.uid), { timeout: 5000 }).toBe(0)
+        await expect.poll(() => sleepers(launch.pod.metadata.uid)).toBe(0)
       },
     )
 
     it('attaches to what a container says from now on, and to what it reads', async () => {
       const script = 'echo before; read line; echo "got $line"; exit 4'
       const { access, launch, started } = await running(script, { stdin: true })
-      await expect.poll(() => stage.said(launch.pod), { timeout: 5000 }).toBe('before')
+      await expect.poll(() => stage.said(launch.pod)).toBe('before')
       const stdout = new Sink()
       const stdin = new PassThrough()
       const attached = access.attach(launch.pod, 'main', { stdin, stdout }, never)

@@ -25,7 +25,7 @@ function written(name: string): string | undefined {
   }
 }
 
-const patience = { timeout: 8000, interval: 20 }
+const patience = { timeout: 20_000, interval: 20 }
 const untilWritten = (name: string, text: string) => vi.waitUntil(() => written(name) === text, patience)
 
 describe('a Pod', () => {
@@ -111,7 +111,7 @@ describe('a Pod', () => {
       'while :; do cp /sluice-conf/a /sluice-out/.new && mv /sluice-out/.new /sluice-out/seen; sleep 0.05; done'
     await stage.create('reader', script, { volumeMounts }, { volumes })
     await expect
-      .poll(() => stage.events('reader'), { timeout: 8000 })
+      .poll(() => stage.events('reader'))
       .toContainEqual('FailedMount: MountVolume.SetUp failed for volume "conf" : configmap "c" not found')
     const ref = { name: 'c', namespace: 'default' }
     await stage.client.create(configMapKind, { metadata: ref, data: { a: 'first' } })
@@ -154,7 +154,7 @@ describe('a Pod', () => {
     await stage.create('sick', forever, { livenessProbe }, spec)
     await stage.until('sick', (pod) => statusOf(pod)?.restartCount === 1)
     await expect
-      .poll(() => stage.events('sick'), { timeout: 8000 })
+      .poll(() => stage.events('sick'))
       .toContainEqual('Killing: Container main failed liveness probe, will be restarted')
   })
 
@@ -195,9 +195,7 @@ describe('a Pod', () => {
     const lifecycle = { postStart: { exec: { command: ['false'] } } }
     await stage.create('broken', forever, { lifecycle }, { terminationGracePeriodSeconds: 1 })
     await stage.until('broken', (pod) => (statusOf(pod)?.restartCount ?? 0) > 0)
-    await expect
-      .poll(async () => (await stage.events('broken')).join('\n'), { timeout: 8000 })
-      .toContain('FailedPostStartHook')
+    await expect.poll(async () => (await stage.events('broken')).join('\n')).toContain('FailedPostStartHook')
     expect(isPodReady(await stage.pod('broken'))).toBe(false)
   })
 
@@ -256,7 +254,7 @@ describe('a Pod', () => {
     await stage.until('plain', isRunning)
     await stage.create('boxed', forever, {}, { runtimeClassName: 'virtual' })
     await expect
-      .poll(() => stage.events('boxed'), { timeout: 8000 })
+      .poll(() => stage.events('boxed'))
       .toContainEqual('FailedCreatePodSandBox: Failed to create pod sandbox: RuntimeClass "virtual" not found')
     await runtimeClass('virtual', 'kata')
     const waiting = await stage.until('boxed', (pod) => JSON.stringify(pod.status).includes('kata'))

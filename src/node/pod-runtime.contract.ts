@@ -69,7 +69,7 @@ export function describePodRuntime(name: string, prepare: () => RuntimeUnderTest
       const running = await runtime.start(launch, never)
       // A signal before the handler is installed would end it at once.
       const isUp = () => runtime.exec(uidOf(launch), 'main', ['/bin/sh', '-c', `test -e ${up}`], {}, never)
-      await expect.poll(isUp, { timeout: 5000 }).toMatchObject({ exitCode: 0 })
+      await expect.poll(isUp).toMatchObject({ exitCode: 0 })
       await runtime.stop(uidOf(launch), 10_000)
       expect(await running.exited).toMatchObject({ exitCode: 7 })
       rmSync(folder, { recursive: true })

@@ -139,7 +139,7 @@ function describeProcessRuntime(tested: IsolationChoice): void {
       setInterval(() => {}, 1000)`
       const launch = launchOf(image, script)
       const running = await runtime.start(launch, never)
-      await expect.poll(() => logOf(), { timeout: 5000 }).toContain('child')
+      await expect.poll(() => logOf()).toContain('child')
       await runtime.stop(uidOf(launch), 100)
       expect(await running.exited).toMatchObject({ exitCode: 137, signal: 9 })
       expect(processesMarked(`SLUICE_POD_UID=${uidOf(launch)}`)).toEqual([])
@@ -149,7 +149,7 @@ function describeProcessRuntime(tested: IsolationChoice): void {
       const runtime = makeRuntime()
       const launch = launchOf(image, `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000); console.log('up')`)
       const running = await runtime.start(launch, never)
-      await expect.poll(() => logOf(), { timeout: 5000 }).toContain('up')
+      await expect.poll(() => logOf()).toContain('up')
       const patient = runtime.stop(uidOf(launch), 3_600_000)
       await runtime.stop(uidOf(launch), 0)
       await patient
@@ -185,7 +185,7 @@ function describeProcessRuntime(tested: IsolationChoice): void {
       })
       const [printed] = (await once(parent.stdout, 'data')) as [Buffer]
       const pid = Number(printed.toString())
-      await expect.poll(() => logOf(), { timeout: 5000 }).toContain('tick 2')
+      await expect.poll(() => logOf()).toContain('tick 2')
       parent.kill('SIGKILL')
       await once(parent, 'exit')
 
@@ -193,7 +193,7 @@ function describeProcessRuntime(tested: IsolationChoice): void {
       const [adopted] = await runtime.adopt()
       expect(adopted).toMatchObject({ podUid: 'u-1', pid, cards: [0], podIP: '127.64.200.2' })
       const seen = logOf().split('\n').length
-      await expect.poll(() => logOf().split('\n').length, { timeout: 5000 }).toBeGreaterThan(seen)
+      await expect.poll(() => logOf().split('\n').length).toBeGreaterThan(seen)
       await runtime.stop('u-1', 5000)
       expect(readProcess(pid)?.state ?? 'gone').toMatch(/gone|Z/)
       const ticks = [...logOf().matchAll(/tick (\d+)/g)].map(([, number]) => Number(number))

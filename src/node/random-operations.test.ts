@@ -164,7 +164,7 @@ for (const { mode, permitted, name } of isolationModes) {
       const running = items.filter(isRunning)
       expect(new Set(running.map(({ status }) => status?.podIP)).size).toBe(running.length)
       const folders = () => readdirSync(join(stage.dataDir, 'node', 'scratch')).length
-      await expect.poll(folders, { timeout: 5000 }).toBeLessThanOrEqual(items.length)
+      await expect.poll(folders).toBeLessThanOrEqual(items.length)
     })
   })
 }

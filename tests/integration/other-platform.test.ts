@@ -64,4 +64,12 @@ describe.skipIf(missing !== false)(`the image for another kind of machine${missi
       console.log(llama.systemInfo())`
     expect(await run('-e', script)).toMatch(/\w+ = 1/)
   })
+
+  it('has what calls the machine’s functions there', async () => {
+    const koffi = join(root, 'opt/sluice/node_modules/koffi')
+    const script = `
+      const getpid = require(${JSON.stringify(koffi)}).load(null).func('int getpid()')
+      console.log(getpid() === process.pid)`
+    expect(await run('-e', script)).toBe('true\n')
+  })
 })

@@ -43,6 +43,7 @@ describe('what models are used for', () => {
     await stage.start()
     await stage.addFile('models/tiny')
     await stage.create('tiny')
+    await stage.untilKnown('tiny')
   })
   afterAll(() => stage.destroy())
 

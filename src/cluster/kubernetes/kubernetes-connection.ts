@@ -1,8 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { clearTimeout, setTimeout as setTimer } from 'node:timers'
 import { setTimeout } from 'node:timers/promises'
-import { abortReason } from '../../foundation/clock.ts'
+import { type Clock, abortReason, systemClock } from '../../foundation/clock.ts'
 import { linkSignals } from '../../foundation/linked-signal.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import type { ClusterAccess, RequestToServer } from './cluster-access.ts'
@@ -30,6 +29,8 @@ export interface ConnectionOptions {
   readonly answerDeadlineMs?: number | undefined
   /** A stream that brings nothing for so long is taken for dead. Servers send a bookmark every minute. */
   readonly watchSilenceMs?: number | undefined
+  /** Measures the silence of streams. */
+  readonly clock?: Clock | undefined
 }
 
 const usualDeadlineMs = 30_000
@@ -44,6 +45,7 @@ export class KubernetesConnection {
   readonly #server: URL
   readonly #answerDeadlineMs: number
   readonly #watchSilenceMs: number
+  readonly #clock: Clock
   readonly #agents = {
     http: new HttpAgent({ keepAlive: true, maxSockets: 64 }),
     https: new HttpsAgent({ keepAlive: true, maxSockets: 64 }),
@@ -53,6 +55,7 @@ export class KubernetesConnection {
     this.#access = access
     this.#answerDeadlineMs = options.answerDeadlineMs ?? usualDeadlineMs
     this.#watchSilenceMs = options.watchSilenceMs ?? usualSilenceMs
+    this.#clock = options.clock ?? systemClock
     this.#server = new URL(access.server)
   }
 
@@ -102,13 +105,15 @@ export class KubernetesConnection {
   ): AsyncGenerator<Buffer> {
     const deadline = AbortSignal.timeout(deadlineMs)
     const either = linkSignals(signal, deadline)
-    const timer = setTimer(() => either.abort(new Error('nothing came for long')), silenceMs)
+    const end = () => either.abort(new Error('nothing came for long'))
+    let cancelEnd = this.#clock.after(silenceMs, end)
     try {
       const response = await this.#send(request, either.signal)
       if (response.statusCode !== 200) throw refusal(response, await readJson(response))
       try {
         for await (const chunk of response) {
-          timer.refresh()
+          cancelEnd()
+          cancelEnd = this.#clock.after(silenceMs, end)
           if (Buffer.isBuffer(chunk)) yield chunk
         }
       } finally {
@@ -118,7 +123,7 @@ export class KubernetesConnection {
       if (either.signal.aborted) return
       throw error
     } finally {
-      clearTimeout(timer)
+      cancelEnd()
       either.release()
     }
   }

@@ -57,7 +57,7 @@ for (const { mode, permitted, name } of isolationModes) {
       const runtime = stage.runtime()
       const launch = stage.launch('echo up; exec sleep 1000')
       const running = await runtime.start(launch, never)
-      await expect.poll(() => stage.said(launch.pod), { timeout: 5000 }).toBe('up')
+      await expect.poll(() => stage.said(launch.pod)).toBe('up')
       await runtime.stop(running.podUid, 5000)
       expect(stage.said(launch.pod)).toBe('up')
     })

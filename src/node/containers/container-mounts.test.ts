@@ -136,7 +136,7 @@ for (const { mode, permitted, name } of isolationModes) {
       const uid = launch.pod.metadata.uid ?? ''
       await runtime.writeVolume(uid, 'conf', new Map([['a', { data: Buffer.from('old\n'), mode: 0o644 }]]))
       const running = await runtime.start(launch, never)
-      await expect.poll(() => stage.said(launch.pod), { timeout: 5000 }).toBe('old')
+      await expect.poll(() => stage.said(launch.pod)).toBe('old')
       await runtime.writeVolume(uid, 'conf', new Map([['a', { data: Buffer.from('new\n'), mode: 0o644 }]]))
       await running.exited
       expect(stage.said(launch.pod)).toBe('old\nnew')

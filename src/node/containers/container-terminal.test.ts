@@ -8,7 +8,7 @@ import type { ProcessRuntime } from '../process-runtime.ts'
 import { RuntimeStage, Sink, never } from './running-containers.fixture.ts'
 
 const permitted = isolationModes.some(({ mode, permitted: is }) => mode === 'namespaces' && is)
-const patience = { timeout: 8000 }
+const patience = { timeout: 20_000 }
 const interactive = { stdin: true, tty: true }
 
 let stage: RuntimeStage

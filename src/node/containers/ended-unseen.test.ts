@@ -24,13 +24,13 @@ async function letItEnd(pod: Pod): Promise<void> {
   const leader = readProcess(pidOf(pod))
   const isLeft = () =>
     processesMarked(`SLUICE_POD_UID=${pod.metadata.uid}`).length > 0 || (leader !== undefined && isAlive(leader))
-  await expect.poll(isLeft, { timeout: 5000, interval: 20 }).toBe(false)
+  await expect.poll(isLeft).toBe(false)
 }
 
 /** Waits until the node has recorded the end. */
 async function endRecorded({ metadata }: Pod): Promise<void> {
   const path = join(stage.dataDir, 'node/pods', `${metadata.uid}.json`)
-  await expect.poll(() => readFileSync(path, 'utf8'), { timeout: 5000 }).toContain('"exit":')
+  await expect.poll(() => readFileSync(path, 'utf8')).toContain('"exit":')
 }
 
 for (const { mode, permitted, name } of isolationModes) {
@@ -122,7 +122,7 @@ for (const { mode, permitted, name } of isolationModes) {
     it('is not run a second time though the node was lost before it could say that it ran', async () => {
       stage.muted = true
       const created = await run('exit 0')
-      await expect.poll(runs, { timeout: 5000 }).toBe(1)
+      await expect.poll(runs).toBe(1)
       await letItEnd(created)
       stage.lose()
       stage.muted = false
@@ -134,7 +134,7 @@ for (const { mode, permitted, name } of isolationModes) {
 
     it('leaves no record once its end is in the cluster', async () => {
       const created = await run('exit 0')
-      await expect.poll(runs, { timeout: 5000 }).toBe(1)
+      await expect.poll(runs).toBe(1)
       await letItEnd(created)
       await stage.until('web', (pod) => pod.status?.phase === 'Succeeded')
       const path = join(stage.dataDir, 'node/pods', `${created.metadata.uid}.json`)
@@ -143,11 +143,11 @@ for (const { mode, permitted, name } of isolationModes) {
 
     it('runs again when it was the node that ended it', async () => {
       await run('exit 0')
-      await expect.poll(runs, { timeout: 5000 }).toBe(1)
+      await expect.poll(runs).toBe(1)
       await stage.until('web', isRunning)
       await stage.stop()
       await stage.start()
-      await expect.poll(runs, { timeout: 5000 }).toBe(2)
+      await expect.poll(runs).toBe(2)
       await stage.until('web', isRunning)
     })
   })

@@ -27,7 +27,7 @@ for (const { mode, permitted, name } of isolationModes) {
       ])
       expect(statusOf(pod, 'looker')?.state?.terminated).toMatchObject({ exitCode: 3, reason: 'Error' })
       const started = expect.stringContaining('Started container looker')
-      await expect.poll(() => stage.events('web'), { timeout: 8000 }).toContainEqual(started)
+      await expect.poll(() => stage.events('web')).toContainEqual(started)
       // Another can still be added, and the first one stays as it is.
       await stage.look('web', forever, { name: 'second' })
       const both = await stage.until('web', (now) => statusOf(now, 'second')?.state?.running !== undefined)

@@ -44,7 +44,7 @@ describe('a Pod that may be active only so long', () => {
     const ready = pod.status?.conditions?.find(({ type }) => type === 'Ready')
     expect(ready).toMatchObject({ status: 'False', reason: 'PodFailed' })
     await expect
-      .poll(() => stage.events('timed'), { timeout: 8000 })
+      .poll(() => stage.events('timed'))
       .toEqual(expect.arrayContaining([`DeadlineExceeded: ${deadlineMessage}`, 'Killing: Stopping container main']))
   })
 

@@ -51,7 +51,7 @@ describe('a Pod with gRPC probes', () => {
     await stage.create('dies', '', { ...server, livenessProbe }, { terminationGracePeriodSeconds: 1 })
     await stage.until('dies', (pod) => (statusOf(pod)?.restartCount ?? 0) > 0)
     await expect
-      .poll(() => stage.events('dies'), { timeout: 8000 })
+      .poll(() => stage.events('dies'))
       .toContainEqual('Killing: Container main failed liveness probe, will be restarted')
   })
 })

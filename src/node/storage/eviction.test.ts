@@ -40,7 +40,7 @@ describe('a Pod that stores more than it may', () => {
     expect(pod.status?.conditions).toContainEqual(expect.objectContaining(disrupted))
     expect(statusOf(pod)?.state?.terminated).toBeDefined()
     await clock.advance(60_000)
-    await expect.poll(() => stage.events('greedy'), { timeout: 8000 }).toContainEqual(`Evicted: ${message}`)
+    await expect.poll(() => stage.events('greedy')).toContainEqual(`Evicted: ${message}`)
     const folder = join(stage.dataDir, 'node', 'scratch', pod.metadata.uid ?? '', 'volumes')
     await expect.poll(() => existsSync(folder)).toBe(false)
     expect((await stage.pod('modest')).status?.phase).toBe('Running')

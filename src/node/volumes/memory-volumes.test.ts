@@ -121,15 +121,15 @@ describe.skipIf(!permitted)('a volume in memory', () => {
     const runtime = stage.runtime()
     await runtime.adopt()
     const waiting = () => processesMarked(`SLUICE_SHELL_OF=${runtime.nodeId}`)
-    await expect.poll(waiting, { timeout: 8000 }).not.toEqual([])
+    await expect.poll(waiting).not.toEqual([])
     const launch = withMemory('stat -f -c %T /fast')
     expect(await stage.run(launch, runtime)).toBe('tmpfs')
     const { uid = '', name } = launch.pod.metadata
-    await expect.poll(waiting, { timeout: 8000 }).not.toEqual([])
+    await expect.poll(waiting).not.toEqual([])
     await runtime.forget({ uid, name, namespace: 'default' })
     const keepers = () =>
       waiting().filter(({ pid }) => readFileSync(`/proc/${pid}/mountinfo`, 'utf8').includes(`${uid}/memory`))
-    await expect.poll(keepers, { timeout: 8000 }).toEqual([])
+    await expect.poll(keepers).toEqual([])
   })
 
   it('of Pods that do not run is not left behind when the node stops, nor of those that nobody knows any more', async () => {

@@ -16,7 +16,7 @@ import { claimProtection, nodeVolumeDriver, nodeVolumeSource, volumeProtection }
 import { WorkloadControllers } from '../workload-controllers.ts'
 
 const namespace = 'default'
-const soon = { timeout: 5000, interval: 10 }
+const soon = { timeout: 20_000, interval: 10 }
 
 let client: EmbeddedClient
 let controllers: WorkloadControllers

@@ -15,7 +15,7 @@ import { WorkloadControllers } from '../workload-controllers.ts'
 
 const namespace = 'default'
 const ref = { namespace, name: 'web' }
-const soon = { timeout: 5000, interval: 10 }
+const soon = { timeout: 20_000, interval: 10 }
 const ports = [{ name: 'http', port: 80, targetPort: 8000 }]
 
 let client: EmbeddedClient

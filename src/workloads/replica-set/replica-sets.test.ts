@@ -16,7 +16,7 @@ import { template } from '../workload-objects.fixture.ts'
 import { ReplicaSets } from './replica-sets.ts'
 
 const namespace = 'default'
-const soon = { timeout: 5000, interval: 5 }
+const soon = { timeout: 20_000, interval: 5 }
 
 let client: EmbeddedClient
 let cache: LateCache
