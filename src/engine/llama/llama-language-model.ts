@@ -15,6 +15,7 @@ import type {
   SamplingDefaults,
 } from './language-model.ts'
 import { LlamaEmbeddings } from './llama-embeddings.ts'
+import { chooseSequence } from './memory/choose-sequence.ts'
 import { PromptTokenizer } from '../requests/prompt-tokens.ts'
 import type { Computing } from './native/computing.ts'
 import type { GrowingContext } from './native/growing-context.ts'
@@ -142,7 +143,7 @@ export class LlamaLanguageModel implements LanguageModel {
   }
 
   async reserve(prompt: Prompt, signal: AbortSignal): Promise<GenerationSeat> {
-    const computing = await this.#slots.acquire((idle) => mostAlike(idle, prompt), signal)
+    const computing = await this.#slots.acquire((idle) => chooseSequence(idle, prompt.tokens), signal)
     this.#cancelIdleActs()
     this.#uses += 1
     computing.sequence.usedAt = this.#uses
@@ -211,19 +212,4 @@ export class LlamaLanguageModel implements LanguageModel {
   async #doIfIdle(act: IdleAct['act']): Promise<void> {
     if (this.#slots.running === 0 && !this.#isDisposed) await act()
   }
-}
-
-/**
- * Chooses the idle sequence that has the longest beginning in common with the prompt. Among equals it takes the one
- * with the fewest tokens, so that the others keep what they have computed; then the first, because sequences without
- * gaps between them are computed in one go.
- */
-function mostAlike(idle: readonly ComputingSequence[], prompt: Prompt): ComputingSequence | undefined {
-  const rated = idle.map((computing) => ({
-    computing,
-    shared: computing.sequence.sharedWith(prompt.tokens),
-    held: computing.sequence.tokens.length,
-    id: computing.sequence.id ?? Infinity,
-  }))
-  return rated.sort((a, b) => b.shared - a.shared || a.held - b.held || a.id - b.id)[0]?.computing
 }

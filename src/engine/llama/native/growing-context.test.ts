@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { silentLogger } from '../../../foundation/log.ts'
+import { createLogger, silentLogger } from '../../../foundation/log.ts'
 import { writeTinyModel } from '../../models/tiny-model.ts'
 import { loadModelFile } from '../../test-support/loaded-model.fixture.ts'
 import { Computing } from './computing.ts'
@@ -31,8 +31,12 @@ const small: ContextShape = { sequences: 1, length: 256 }
 describe('a context that grows', () => {
   let folder: string
   let model: LoadedModel
+  const lines: string[] = []
+  const log = createLogger({ level: 'debug', destination: { write: (line) => void lines.push(line) } })
+  const computedAgain = () => lines.filter((line) => line.includes('computed again')).length
 
   beforeEach(async () => {
+    lines.length = 0
     folder = await mkdtemp(join(tmpdir(), 'sluice-context-'))
     vi.stubEnv('TMPDIR', folder)
     const file = join(folder, 'tiny.gguf')
@@ -46,7 +50,7 @@ describe('a context that grows', () => {
   })
 
   const open = async (first: ContextShape) => {
-    const context = await GrowingContext.open({ model, threads: 1, batchSize: 128, first, most, log: silentLogger })
+    const context = await GrowingContext.open({ model, threads: 1, batchSize: 128, first, most, log })
     return { context, computing: new Computing(context, 128, fixedThreads(1)) }
   }
   /** Generates so many tokens after a prompt, each the likeliest. */
@@ -70,6 +74,7 @@ describe('a context that grows', () => {
       Promise.all([0, 1, 2].map((first) => answer(computing, new Sequence(), prompt(first), 300)))
     expect(await answersOf(growing)).toEqual(await answersOf(large))
     expect(growing.context.shape).toEqual({ sequences: 4, length: 512 })
+    expect(computedAgain()).toBe(0)
     await large.context.dispose()
     await growing.context.dispose()
     expect(await readdir(folder)).toEqual(['tiny.gguf'])
@@ -87,6 +92,9 @@ describe('a context that grows', () => {
 
   it('keeps the last conversation when it shrinks, and forgets the others', async () => {
     const { context, computing } = await open(small)
+    const large = await open(most)
+    const same = new Sequence()
+    await answer(large.computing, same, prompt(2), 5)
     const sequences = [new Sequence(), new Sequence(), new Sequence()]
     for (const [index, sequence] of sequences.entries()) {
       sequence.usedAt = index
@@ -101,8 +109,10 @@ describe('a context that grows', () => {
       [0, 44],
     ])
     const [, , kept] = sequences
-    const more = kept && (await answer(computing, kept, prompt(9), 3))
-    expect(more).toHaveLength(3)
+    const more = kept && (await answer(computing, kept, prompt(9), 20))
+    expect(more).toEqual(await answer(large.computing, same, prompt(9), 20))
+    expect(computedAgain()).toBe(0)
+    await large.context.dispose()
     await context.dispose()
   })
 

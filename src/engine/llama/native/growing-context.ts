@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto'
-import { rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SluiceError, errorMessage } from '../../../foundation/errors.ts'
 import type { Logger } from '../../../foundation/log.ts'
+import { fitSequenceFile } from '../memory/sequence-file.ts'
 import { type ContextShape, contextTokens, grownShape, hasRoom, shapeFor } from './context-shape.ts'
 import type { NativeContext } from './llama-addon.ts'
 import type { LoadedModel, Token } from './loaded-model.ts'
@@ -28,7 +28,14 @@ interface Placed {
 /** What was computed of a sequence, in a file while its context is replaced. */
 interface Saved {
   readonly sequence: Sequence
-  readonly file: string | undefined
+  /** Undefined if there is nothing to save, or no place for it. */
+  readonly file: SequenceFile | undefined
+}
+
+interface SequenceFile {
+  readonly path: string
+  /** How many there were in the context that it was written from. */
+  readonly sequences: number
 }
 
 /**
@@ -126,8 +133,10 @@ export class GrowingContext {
   async #become(shape: ContextShape, kept: readonly Sequence[]): Promise<void> {
     const { log } = this.#options
     const saved: Saved[] = []
+    // What is said in conversations is nobody else's, so it is a folder that only this user can look into.
+    const folder = await mkdtemp(join(tmpdir(), 'sluice-sequences-')).catch(() => undefined)
     // One after the other: nothing says that a context may be read by several threads.
-    for (const sequence of kept) saved.push(await this.#save(sequence))
+    for (const sequence of kept) saved.push(await this.#save(sequence, folder))
     try {
       // The old one goes first: both at once may be more memory than there is.
       await this.#native.dispose()
@@ -143,28 +152,42 @@ export class GrowingContext {
       for (const { sequence } of saved.slice(placed.length)) sequence.lost()
       for (const [id, { sequence, file }] of placed.entries()) await this.#restore(sequence, id, file)
     } finally {
-      for (const { file } of saved) if (file !== undefined) await rm(file, { force: true })
+      if (folder !== undefined) await rm(folder, { recursive: true, force: true })
     }
   }
 
-  async #save(sequence: Sequence): Promise<Saved> {
-    if (sequence.id === undefined || sequence.tokens.length === 0) return { sequence, file: undefined }
-    const file = join(tmpdir(), `sluice-sequence-${randomUUID()}`)
+  async #save(sequence: Sequence, folder: string | undefined): Promise<Saved> {
+    const { id, tokens } = sequence
+    if (id === undefined || tokens.length === 0 || folder === undefined) return { sequence, file: undefined }
+    const path = join(folder, String(id))
     try {
-      await this.#native.saveSequenceStateToFile(file, sequence.id, Uint32Array.from(sequence.tokens))
+      await this.#native.saveSequenceStateToFile(path, id, Uint32Array.from(tokens))
+      return { sequence, file: { path, sequences: this.#shape.sequences } }
     } catch (error) {
       this.#options.log.debug({ reason: errorMessage(error) }, 'a conversation cannot be moved')
+      return { sequence, file: undefined }
     }
-    return { sequence, file }
   }
 
   /** What cannot be read back is computed again: whoever generates goes on as if nothing had happened. */
-  async #restore(sequence: Sequence, id: number, file: string | undefined): Promise<void> {
+  async #restore(sequence: Sequence, id: number, file: SequenceFile | undefined): Promise<void> {
     const tokens = [...sequence.tokens]
     sequence.lost()
     sequence.id = id
-    if (file === undefined || tokens.length === 0 || (await this.#load(sequence, id, tokens, file))) return
+    if (tokens.length === 0 || (file !== undefined && (await this.#reload(sequence, id, tokens, file)))) return
     await this.#computeAgain(sequence, id, tokens)
+  }
+
+  /** Of formats that are not understood, llama.cpp may still read what it wrote for another number of sequences. */
+  async #reload(sequence: Sequence, id: number, tokens: readonly Token[], file: SequenceFile): Promise<boolean> {
+    const { sequences } = this.#shape
+    try {
+      if (file.sequences !== sequences) await fitSequenceFile(file.path, sequences)
+    } catch (error) {
+      this.#options.log.debug({ reason: errorMessage(error) }, 'a conversation cannot be moved')
+      return false
+    }
+    return this.#load(sequence, id, tokens, file.path)
   }
 
   async #load(sequence: Sequence, id: number, tokens: readonly Token[], file: string): Promise<boolean> {
