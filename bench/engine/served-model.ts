@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { benchPrompt } from './raw-loop.ts'
 
-const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const sluice = fileURLToPath(new URL('../../bin/sluice', import.meta.url))
 const startDeadlineMs = 120_000
 
 /** Starts `sluice serve` in its own process, as users do; with as many threads, or as many as it chooses. */
 export async function startServedModel(file: string, threads?: number) {
   const chosen = threads === undefined ? [] : ['--threads', String(threads)]
   const flags = ['--port', '0', '--served-model-name', 'bench', ...chosen]
-  const child = spawn(process.execPath, [main, 'serve', file, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(sluice, ['serve', file, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] })
   const url = await addressOf(child.stderr)
   await untilReady(url)
   return {
