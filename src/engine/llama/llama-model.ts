@@ -60,8 +60,7 @@ export async function loadLlamaModel(options: LlamaModelOptions): Promise<Langua
     const kept = openings && { openings, model: file, binary }
     await computeFirst({ ...parts, sequence: parts.firstSequence, template, languageModel, gpu, kept, signal })
     await backend.confirm()
-    const isOnCards = fit !== undefined && fit.layers > 0
-    letGoOfCopiedFiles({ file, languageModel, isOnCards, log })
+    letGoOfCopiedFiles({ file, languageModel, isOnCards: isOnCards(fit), log })
     return languageModel
   } catch (error) {
     await backend.addon.dispose()
@@ -82,10 +81,9 @@ async function openContexts(
   const most = { sequences, length: contextLength }
   const batchSize = largestStep(sequences)
   // On cards nothing is gained by waiting: their memory is held for this model anyway.
-  const onCards = fit !== undefined && fit.layers > 0
-  const first = onCards ? most : smallestShape(most)
+  const first = isOnCards(fit) ? most : smallestShape(most)
   const context = await GrowingContext.open({ model, threads, batchSize, first, most, log })
-  const stepThreads = onCards ? fixedThreads(threads) : options.stepThreads
+  const stepThreads = isOnCards(fit) ? fixedThreads(threads) : options.stepThreads
   const computing = new Computing(context, batchSize, stepThreads)
   log.info({ sequences, contextLength }, 'the contexts are ready')
   const samplingDefaults = chooseSampling(options.companions.sampling, model.header)
@@ -100,10 +98,14 @@ function chooseSequences(
   asked: number | undefined,
 ): number {
   // Contexts are on the same device as the model and may use the cards' memory that is free once it is loaded.
-  if (fit && fit.layers > 0) {
+  if (isOnCards(fit)) {
     const { bytesPerContext, bytesLeft } = fit
     return decideSequences({ asked, bytesPerSequence: bytesPerContext, availableBytes: bytesLeft + bytesPerContext })
   }
   const bytesPerSequence = bytesPerToken(header) * contextLength
   return decideSequences({ asked, bytesPerSequence, availableBytes: process.availableMemory() })
+}
+
+function isOnCards(fit: GpuFit | undefined): fit is GpuFit {
+  return fit !== undefined && fit.layers > 0
 }

@@ -21,10 +21,12 @@ const settleMs = 1_000
  * or packed as the processor computes fastest. Otherwise the model would be in memory twice.
  */
 export function letGoOfCopiedFiles({ file, languageModel, isOnCards, log }: CopiedFiles): void {
+  // Just after the start: later, conversations have memory, too.
+  const ownBytes = anonymousBytes()
   let letGo: Promise<() => void> | undefined
   const makeReady = async () => {
     try {
-      if (!isOnCards && anonymousBytes() < (await modelBytes(file))) return nothing
+      if (!isOnCards && ownBytes < (await modelBytes(file))) return nothing
       const now = await readyToLetGo(modelFiles(file))
       return () => log.debug({ bytes: now() }, "the model's files are mapped, and none of their pages is held")
     } catch (error) {

@@ -66,6 +66,7 @@ async function cachePieces(reader: NumberReader, sequences: number): Promise<rea
   let from = reader.at
   let cells = await reader.number()
   for (; cells === 0; place += 1) {
+    understood(place < places)
     from = reader.at
     cells = await reader.number()
   }
