@@ -79,13 +79,15 @@ async function suites(rows) {
 
 async function suite(project, folder, later) {
   const report = join(folder, `${project}.json`)
-  const args = ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  const hooks = join(folder, `${project}-hooks.jsonl`)
+  const reporters = ['default', 'json', join(root, 'scripts/failed-hooks.mjs')].map((name) => `--reporter=${name}`)
+  const args = ['run', '--project', project, ...reporters, `--outputFile.json=${report}`]
   const output = later ? openSync(join(folder, `${project}.log`), 'w') : undefined
   const words = [pinnedNode, join(root, 'node_modules/vitest/vitest.mjs'), ...args]
   const [program, ...rest] = project === 'browser' && mayHaveOwnNetwork() ? [...inOwnNetwork, ...words] : words
   const child = spawn(program, rest, {
     cwd: root,
-    env,
+    env: { ...env, SLUICE_FAILED_HOOKS: hooks },
     stdio: ['inherit', output ?? 'inherit', output ?? 'inherit'],
   })
   const [status] = await once(child, 'exit')
@@ -99,7 +101,7 @@ async function suite(project, folder, later) {
   totals.passed += counts.numPassedTests
   totals.failed += counts.numFailedTests
   totals.skipped += counts.numPendingTests + counts.numTodoTests
-  failures.push(...failuresIn(project, counts.testResults))
+  failures.push(...failuresIn(project, counts.testResults), ...failedHooksIn(project, hooks))
   // A file that cannot be loaded, or an error outside a test, makes the run fail without a failed test.
   if (status !== 0 && counts.numFailedTests === 0) totals.failed += 1
 }
@@ -117,6 +119,16 @@ function failuresIn(project, files) {
     const failed = file.assertionResults.filter((test) => test.status === 'failed')
     if (failed.length === 0) return file.status === 'failed' ? [`${name}\n${beginning(file.message)}`] : []
     return failed.map((test) => `${name} > ${test.fullName}\n${test.failureMessages.map(beginning).join('\n')}`)
+  })
+}
+
+/** What Vitest's report of tests does not say: a suite that could not be prepared, so that its tests were skipped. */
+function failedHooksIn(project, path) {
+  if (!existsSync(path)) return []
+  const lines = readFileSync(path, 'utf8').trim().split('\n')
+  return lines.map((line) => {
+    const { file, suite, message } = JSON.parse(line)
+    return `${project}: ${relative(root, file)} > ${suite}\n${beginning(message)}`
   })
 }
 

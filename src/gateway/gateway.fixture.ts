@@ -51,6 +51,8 @@ export interface SetUpOptions {
   readonly gateway?: Partial<GatewayOptions>
   readonly traffic?: Partial<TrafficSettings>
   readonly models?: readonly Model[]
+  /** What the cluster tells when it is asked for its newest Models. */
+  readonly catchUp?: (models: FakeCache<Model>) => Promise<void>
 }
 
 type LogLine = Readonly<Record<string, unknown>>
@@ -75,7 +77,11 @@ export async function startGateway(options: SetUpOptions = {}) {
   const metrics = new Metrics()
   const settings = options.traffic ?? {}
   const pool = new PodPool({ namespace: 'sluice', pods, models, secrets, clock, log, metrics, settings })
-  const catalog = new ClusterModelCatalog({ models, namespace: 'sluice' })
+  const catalog = new ClusterModelCatalog({
+    models,
+    namespace: 'sluice',
+    catchUp: async () => options.catchUp?.(models),
+  })
   const gateway = new Gateway({ catalog, pool, log, clock, metrics, ...options.gateway })
   const { port } = await gateway.listen('127.0.0.1', 0)
   onTestFinished(async () => {

@@ -200,7 +200,11 @@ export class Gateway {
       case 'models':
         return this.#respond(exchange, record, jsonAnswer(openAiModelList(models.list())), end)
       case 'model':
-        return this.#respond(exchange, record, jsonAnswer(openAiModel(models.listed(route.id))), end)
+        return models.findNewest(
+          route.id,
+          () => this.#respond(exchange, record, jsonAnswer(openAiModel(models.listed(route.id))), end),
+          end,
+        )
       case 'inference':
         return readAsked(source, route, (asked) => this.#serveModel(exchange, route, asked, record, end), end)
       case 'pass-through':

@@ -43,19 +43,30 @@ export interface ModelCatalog {
   find(name: string): NamedModel | undefined
   /** Sorted by name, with aliases and adapters. */
   list(): readonly ListedModel[]
+  /** Resolves when it has heard of every Model that exists by now, or within seconds if that cannot be found out. */
+  catchUp(): Promise<void>
+}
+
+export interface ClusterModelCatalogOptions {
+  readonly models: ObjectCache<Model>
+  readonly namespace: string
+  /** Lets `models` hear of everything that exists by now. Without it they are taken as they are. */
+  readonly catchUp?: (() => Promise<void>) | undefined
 }
 
 /** The Models of the gateway's namespace. They are described when they change, because every request looks one up. */
 export class ClusterModelCatalog implements ModelCatalog {
   readonly #models: ObjectCache<Model>
   readonly #namespace: string
+  readonly #catchUp: (() => Promise<void>) | undefined
   readonly #described = new Map<string, CatalogModel>()
   /** Made anew when it is needed after Models have changed. */
   #names: ReadonlyMap<string, ServedName> | undefined
 
-  constructor(options: { readonly models: ObjectCache<Model>; readonly namespace: string }) {
+  constructor(options: ClusterModelCatalogOptions) {
     this.#models = options.models
     this.#namespace = options.namespace
+    this.#catchUp = options.catchUp
     for (const model of options.models.list()) this.#see(model)
     options.models.onChange(({ type, object }) => (type === 'deleted' ? this.#forget(object) : this.#see(object)))
   }
@@ -84,6 +95,10 @@ export class ClusterModelCatalog implements ModelCatalog {
       if (model) listed.push({ id, model, engineName, kind })
     }
     return listed.sort((one, other) => (one.id < other.id ? -1 : 1))
+  }
+
+  async catchUp(): Promise<void> {
+    await this.#catchUp?.()
   }
 
   #servedNames(): ReadonlyMap<string, ServedName> {

@@ -5,7 +5,6 @@ import { eventKind } from '../../src/resources/event.ts'
 import type { Model } from '../../src/resources/model.ts'
 import { modelKind } from '../../src/resources/model.ts'
 import { ModelStage, namespace } from '../support/model-stage.ts'
-import { until } from '../support/sluice-process.ts'
 
 const minutes = (count: number) => count * 60_000
 const card = 'nvidia.com/gpu-l40s'
@@ -45,21 +44,11 @@ describe('Models that cannot start', () => {
   }, minutes(4))
   afterAll(() => stage.destroy())
 
-  /** Nobody waits for its status, only for the gateway to know its name. */
-  async function chatOnceKnown(name: string): Promise<Response> {
-    let answer = await stage.chat(name)
-    await until(`the gateway to know ${name}`, minutes(1), async () => {
-      if (answer.status === 404) answer = await stage.chat(name)
-      return answer.status !== 404
-    })
-    return answer
-  }
-
   it.each(broken)(
     'are refused at once with the reason, and take nobody’s card: %s',
     async (name, spec, reason, told) => {
       await stage.create(name, { minReplicas: 0, ...spec })
-      const answer = await chatOnceKnown(name)
+      const answer = await stage.chat(name)
       const { error } = (await answer.json()) as { error: { code: string; message: string } }
       expect([answer.status, error.code]).toEqual([503, 'model_unavailable'])
       expect(error.message).toMatch(told)

@@ -8,7 +8,6 @@ import { tinyPlainTemplate, writeTinyModel } from '../../src/engine/models/tiny-
 import { findProgram } from '../../src/node/isolation/detect-isolation.ts'
 import { labImages, tellingLabEngine } from '../support/lab-config.ts'
 import { ModelStage } from '../support/model-stage.ts'
-import { until } from '../support/sluice-process.ts'
 import { Terminal } from '../support/terminal.ts'
 
 const program = fileURLToPath(new URL('../../bin/sluice', import.meta.url))
@@ -116,8 +115,6 @@ describe('the command line, from any folder', () => {
   it('answers once in a pipe, and says meanwhile in plain words that the model wakes', async () => {
     say(45e9)
     await sluice('model add pvc://userdata/models/weights.bin --name big --engine Telling')
-    const known = `${stage.sluice.endpoints.gateway}/openai/v1/models/big`
-    await until('the gateway to know it', 30_000, async () => (await fetch(known)).ok)
     const { ended, heard } = begin('chat big', 'Hi!\n')
     await expect.poll(heard, { timeout: 60_000 }).toContain('big: Waking: reading its files, 45 %')
     rmSync(load)

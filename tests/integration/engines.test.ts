@@ -6,7 +6,6 @@ import { modelKind } from '../../src/resources/model.ts'
 import { persistentVolumeClaimKind } from '../../src/resources/persistent-volume-claim.ts'
 import { hangingLabEngine, labEngine, labImages } from '../support/lab-config.ts'
 import { ModelStage, namespace } from '../support/model-stage.ts'
-import { until } from '../support/sluice-process.ts'
 
 const card = 'nvidia.com/gpu-l40s'
 const weights = 'x'.repeat(12_345)
@@ -23,18 +22,8 @@ const config = {
 const stage = new ModelStage(['--gpus', `${card}=2`])
 stage.addFlags('--config', join(stage.data, 'config.yaml'))
 
-/** Gateways hear of a new Model a moment after it is there. */
-async function answerOf(model: string): Promise<Response> {
-  let answered = await stage.chat(model)
-  await until(`the gateway to know ${model}`, 30_000, async () => {
-    if (answered.status === 404) answered = await stage.chat(model)
-    return answered.status !== 404
-  })
-  return answered
-}
-
 async function chatOf(model: string): Promise<unknown> {
-  return (await answerOf(model)).json()
+  return (await stage.chat(model)).json()
 }
 
 describe('an engine that is nothing but data', () => {
@@ -77,7 +66,7 @@ describe('an engine that is nothing but data', () => {
     await stage.create('steam', { engine: 'Steam', minReplicas: 0 })
     const told = 'The engine Steam is not known here. Known: Cached, Lab, LlamaCpp, Stuck, VLLM.'
     await stage.untilModel('steam', ({ status }) => status?.message === told)
-    const answered = await answerOf('steam')
+    const answered = await stage.chat('steam')
     expect(answered.status).toBe(503)
     expect(await answered.json()).toMatchObject({ error: { message: expect.stringContaining(told) } })
     expect((await stage.pods()).filter(({ metadata }) => metadata.name.includes('steam'))).toEqual([])

@@ -16,7 +16,6 @@ describe('sluice up with two gateway threads', () => {
     await stage.start()
     await stage.addFile('models/tiny')
     await stage.create('tiny', { minReplicas: 0 })
-    await stage.untilKnown('tiny')
   })
   afterAll(() => stage.destroy())
 

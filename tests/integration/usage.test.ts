@@ -43,7 +43,6 @@ describe('what models are used for', () => {
     await stage.start()
     await stage.addFile('models/tiny')
     await stage.create('tiny')
-    await stage.untilKnown('tiny')
   })
   afterAll(() => stage.destroy())
 

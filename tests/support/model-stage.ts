@@ -64,15 +64,6 @@ export class ModelStage {
     return this.client.create(modelKind, { metadata: { name, namespace }, spec: { ...usual, ...spec } })
   }
 
-  /** Waits until every thread of the gateway has heard of a Model, which takes some milliseconds. */
-  async untilKnown(name: string): Promise<void> {
-    // Each connection may be another thread's.
-    const ask = () => this.#status(`/openai/v1/models/${name}`, { connection: 'close' })
-    await until(`${name} at the gateway`, patienceMs, async () => {
-      return (await Promise.all(Array.from({ length: 16 }, ask))).every((status) => status === 200)
-    })
-  }
-
   async model(name: string): Promise<Model> {
     const model = await this.client.get(modelKind, { namespace, name })
     if (!model) throw new Error(`no Model ${name}`)
@@ -109,13 +100,6 @@ export class ModelStage {
   /** All processes of Pods, by the uid of the Pod. */
   processes(): Map<string, number[]> {
     return Map.groupBy(podProcesses(this.data), (pid) => podOf(pid))
-  }
-
-  async #status(path: string, headers: Record<string, string>): Promise<number> {
-    const signal = AbortSignal.timeout(patienceMs)
-    const answer = await fetch(`${this.sluice.endpoints.gateway}${path}`, { headers, signal })
-    await answer.body?.cancel()
-    return answer.status
   }
 
   async chat(model: string, more: object = {}): Promise<Response> {

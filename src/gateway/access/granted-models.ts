@@ -49,6 +49,25 @@ export class GrantedModels {
     return found
   }
 
+  /**
+   * Like `find`, but knows of Models that were created a moment ago, too. It calls back before it returns if the name
+   * is known, as almost always.
+   */
+  findNewest(name: string, goOn: (found: NamedModel) => void, fail: (error: unknown) => void): void {
+    let known: NamedModel
+    try {
+      known = this.find(name)
+    } catch (error) {
+      if (!(error instanceof SluiceError) || error.code !== 'model_not_found') throw error
+      this.#catalog
+        .catchUp()
+        .then(() => goOn(this.find(name)))
+        .catch(fail)
+      return
+    }
+    goOn(known)
+  }
+
   /** As it is listed. */
   listed(name: string): ListedModel {
     const { model, engineName } = this.find(name)

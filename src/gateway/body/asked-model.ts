@@ -37,7 +37,7 @@ export function readAsked(source: AskedSource, route: InferenceRoute, goOn: GoOn
   if (route.body === 'json') {
     // Pages of other sites could send other content types without the browser asking first.
     if (!isJson(contentType)) throw wrongType('application/json', contentType)
-    return readJsonBody(source, (json) => goOn(chosenIn(json, source.models)), fail)
+    return readJsonBody(source, (json) => chooseIn(json, source.models, goOn, fail), fail)
   }
   const boundary = formBoundary(contentType)
   if (boundary === undefined) throw wrongType('multipart/form-data', contentType)
@@ -52,8 +52,9 @@ export function readPassThrough(source: AskedSource, goOn: GoOn, fail: Fail): vo
   const { exchange, models } = source
   const { head } = exchange
   const choose = (model: unknown): void => {
-    const name = typeof model === 'string' && model !== '' ? models.find(model).model.name : onlyModel(models)
-    goOn({ model: name, streamed: false })
+    const take = (name: string) => goOn({ model: name, streamed: false })
+    if (typeof model !== 'string' || model === '') return take(onlyModel(models))
+    models.findNewest(model, (found) => take(found.model.name), fail)
   }
   const named = head.headers.get('x-sluice-model') ?? new URLSearchParams(head.query).get('model')
   if (named !== null && named !== '') return choose(named)
@@ -69,25 +70,29 @@ function onlyModel(models: GrantedModels): string {
   throw models.required('the header "x-sluice-model", the query "model" or the JSON field "model"')
 }
 
-function chosenIn({ model, streamed, body, check }: JsonAsked, models: GrantedModels): Asked {
-  const { model: found, engineName } = chosen(model, models)
-  return { model: found.name, renamed: engineName === model ? undefined : engineName, streamed, body, check }
+function chooseIn({ model, streamed, body, check }: JsonAsked, models: GrantedModels, goOn: GoOn, fail: Fail): void {
+  const take = ({ model: found, engineName }: NamedModel) => {
+    goOn({ model: found.name, renamed: engineName === model ? undefined : engineName, streamed, body, check })
+  }
+  choose(model, models, take, fail)
 }
 
 function readForm({ exchange, models, share }: AskedSource, boundary: string, goOn: GoOn, fail: Fail): void {
   const form = new FormScanner(boundary)
   const finish = () => {
     form.finish()
-    const { model, engineName } = chosen(form.model, models)
-    if (engineName !== form.model) throw aliasInForm(engineName)
-    goOn({ model: model.name, streamed: form.streamed })
+    const take = ({ model, engineName }: NamedModel) => {
+      if (engineName !== form.model) throw aliasInForm(engineName)
+      goOn({ model: model.name, streamed: form.streamed })
+    }
+    choose(form.model, models, take, fail)
   }
   share.readUntil(exchange, (piece) => form.push(piece), finish, fail)
 }
 
-function chosen(model: unknown, models: GrantedModels): NamedModel {
+function choose(model: unknown, models: GrantedModels, goOn: (found: NamedModel) => void, fail: Fail): void {
   if (typeof model !== 'string' || model === '') throw models.required('the field "model"')
-  return models.find(model)
+  models.findNewest(model, goOn, fail)
 }
 
 /** A form is sent on while it arrives, so nothing in it can be changed. */

@@ -40,7 +40,7 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
       }
       const threads = options.gatewayWorkers ?? defaultServingThreads(availableParallelism(), process.platform)
       const usage = usageWriter({ client, room: 'gateway', writer: `gateway-${hostname()}`, clock, log, metrics })
-      const gateway = new GatewayRole({ ...options, caches, threads, usage, clock, log, metrics })
+      const gateway = new GatewayRole({ ...options, client, caches, threads, usage, clock, log, metrics })
       const demand = new DemandListener({
         host: options.host,
         port: options.demandPort,

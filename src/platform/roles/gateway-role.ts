@@ -1,10 +1,13 @@
 import { isIP } from 'node:net'
+import { CatchUp } from '../../cluster/catch-up.ts'
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
 import { defaultGatewaySettings } from '../../gateway/gateway-settings.ts'
 import { TrustedProxies } from '../../gateway/access/trusted-proxies.ts'
+import { modelKind } from '../../resources/model.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { LoadTable } from '../../traffic/endpoints/load-table.ts'
 import { PodPool } from '../../traffic/pod-pool.ts'
@@ -14,6 +17,7 @@ import type { ServedGateway } from '../serving/serving-messages.ts'
 import type { GatewayToServe } from '../serving/serving-threads.ts'
 
 export interface GatewayRoleOptions {
+  readonly client: ClusterClient
   readonly caches: Pick<HomeCaches, 'models' | 'pods' | 'secrets' | 'keys'>
   readonly host: string
   readonly wakeDeadlineMs: number
@@ -39,7 +43,7 @@ export class GatewayRole implements Component {
   readonly pool: PodPool
 
   constructor(options: GatewayRoleOptions) {
-    const { caches, clock, log, metrics, wakeDeadlineMs } = options
+    const { client, caches, clock, log, metrics, wakeDeadlineMs } = options
     const { models, pods, secrets, keys } = caches
     const loads = LoadTable.shared({ workers: options.threads, epochMs: clock.now() })
     this.pool = new PodPool({
@@ -53,7 +57,17 @@ export class GatewayRole implements Component {
       loads,
       settings: { wakeDeadlineMs },
     })
-    this.served = { settings: servedSettings(options), loads, pool: this.pool, models, keys, usage: options.usage }
+    const scope = { namespace: gatewayNamespace }
+    const newest = new CatchUp({ client, kind: modelKind, scope, cache: models, clock, log })
+    this.served = {
+      settings: servedSettings(options),
+      loads,
+      pool: this.pool,
+      models,
+      keys,
+      usage: options.usage,
+      catchUp: () => newest.now(),
+    }
   }
 
   /** Turns waiting clients away; the threads go on with requests that are being answered. */

@@ -63,6 +63,8 @@ export type ToServingThread =
   | { readonly type: 'snapshot'; readonly id: number }
   /** Answers with the metrics of the whole program. */
   | { readonly type: 'metrics'; readonly id: number; readonly text: string | undefined }
+  /** Everything that existed when this was asked has been told. */
+  | { readonly type: 'caught-up'; readonly id: number }
   | { readonly type: 'stop'; readonly graceMs: number }
 
 export type FromServingThread =
@@ -72,3 +74,5 @@ export type FromServingThread =
   | { readonly type: 'not-listening'; readonly face: ServingFace; readonly code: string; readonly reason: string }
   | { readonly type: 'snapshot'; readonly id: number; readonly snapshot: MetricsSnapshot }
   | { readonly type: 'metrics'; readonly id: number }
+  /** Asks to be told of every Model that exists by now. Answered with `caught-up`. */
+  | { readonly type: 'catch-up'; readonly id: number }

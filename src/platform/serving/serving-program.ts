@@ -32,6 +32,8 @@ import { collectStartGarbage } from '../data/start-garbage.ts'
 
 /** The main thread gives threads that do not answer one second; if it says nothing for three, it is stuck itself. */
 const metricsDeadlineMs = 3_000
+/** Longer than the main thread waits for the cluster. */
+const catchUpDeadlineMs = 6_000
 /** Time for the gateway to end streams that run through the edge with an error event before the edge cuts them off. */
 const lastWordsMs = 500
 
@@ -46,6 +48,7 @@ class ServingProgram {
   readonly #keys = new ObjectMirror<ApiKey>()
   readonly #routes = new RouteMirror()
   readonly #texts = new PendingAnswers<string>({ clock: systemClock, deadlineMs: metricsDeadlineMs })
+  readonly #catchUps = new PendingAnswers<true>({ clock: systemClock, deadlineMs: catchUpDeadlineMs })
   readonly #usage = new UsageCounter({
     clock: this.#clock,
     tell: (served) => this.#tell({ type: 'usage', served }),
@@ -88,6 +91,8 @@ class ServingProgram {
       }
       case 'metrics':
         return this.#texts.answer(message.id, message.text)
+      case 'caught-up':
+        return this.#catchUps.answer(message.id, true)
       case 'stop':
         // In a thread this ends only the thread, after its log has been written.
         return void this.#close(message.graceMs).then(() => process.exit(0))
@@ -115,7 +120,7 @@ class ServingProgram {
     const { namespace, wakeDeadlineMs, requireApiKeys, bodyLimitBytes, heldLimitBytes } = settings
     const clock = this.#clock
     return new Gateway({
-      catalog: new ClusterModelCatalog({ models: this.#models, namespace }),
+      catalog: new ClusterModelCatalog({ models: this.#models, namespace, catchUp: () => this.#catchUp() }),
       pool: new WorkerPool({ port: poolPort, loads: new LoadTable(loads), row, clock, wakeDeadlineMs }),
       keys: requireApiKeys ? this.#keys : undefined,
       wakeObstacle: () => this.#wakeObstacle,
@@ -128,6 +133,10 @@ class ServingProgram {
       metricsText: () => this.#metricsOfAll(),
       chatPageDirectory: settings.chatPageDirectory,
     })
+  }
+
+  async #catchUp(): Promise<void> {
+    await this.#catchUps.ask((id) => this.#tell({ type: 'catch-up', id }))
   }
 
   async #metricsOfAll(): Promise<string> {

@@ -24,6 +24,8 @@ interface ThreadGateway {
   readonly pool: WaitingPool
   /** Gets what models answered to whom. */
   readonly usage?: ServedUsageSink | undefined
+  /** Resolves when the cache of Models has every one that exists by now. */
+  readonly catchUp?: (() => Promise<void>) | undefined
 }
 
 export interface ServedUsageSink {
@@ -165,6 +167,8 @@ export class ServingThread {
         return this.#snapshots.answer(message.id, message.snapshot)
       case 'usage':
         return this.#options.gateway?.usage?.addServed(message.served)
+      case 'catch-up':
+        return void this.#catchUp(message.id)
       case 'metrics': {
         const { id } = message
         this.#options.metricsText().then(
@@ -173,6 +177,12 @@ export class ServingThread {
         )
       }
     }
+  }
+
+  async #catchUp(id: number): Promise<void> {
+    await this.#options.gateway?.catchUp?.()
+    // What a cache heard in this turn of the event loop is told at its end.
+    setImmediate(() => this.tell({ type: 'caught-up', id }))
   }
 }
 

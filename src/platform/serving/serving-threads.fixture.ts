@@ -19,6 +19,8 @@ interface Wanted {
   readonly requireApiKeys?: boolean
   readonly exposure?: ExposureToServe
   readonly chatPageDirectory?: string
+  /** What the cluster tells when it is asked for its newest Models. */
+  readonly catchUp?: (models: FakeCache<Model>) => Promise<void>
 }
 
 /** Serving threads for a cluster that the test fills by hand. It starts with the Model `tiny`. */
@@ -56,7 +58,7 @@ export async function startThreads(options: Wanted = {}) {
   const news: ServingNews[] = []
   const serving = new ServingThreads({
     count,
-    gateway: { settings, loads, pool, models, keys },
+    gateway: { settings, loads, pool, models, keys, catchUp: async () => options.catchUp?.(models) },
     exposure,
     logPath: undefined,
     clock,

@@ -3,7 +3,8 @@ import * as net from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { bearerKeyText, generateBearerKey, secretDigest } from '../../gateway/access/bearer-key.ts'
 import { startUpstream } from '../../gateway/gateway.fixture.ts'
-import { fakePod } from '../../traffic/cluster-view.fixture.ts'
+import type { Model } from '../../resources/model.ts'
+import { type FakeCache, fakeModel, fakePod } from '../../traffic/cluster-view.fixture.ts'
 import { defaultServingThreads } from './serving-count.ts'
 import { ask, requestsOf, startThreads, until } from './serving-threads.fixture.ts'
 
@@ -46,6 +47,24 @@ describe('two serving threads', () => {
       expect(text).toContain('sluice_gateway_workers 2')
     }
     expect(await metrics.text()).toContain(line)
+  })
+
+  it('answers for a Model that neither has heard of yet', async () => {
+    const upstream = await startUpstream(echo)
+    let asked = 0
+    const catchUp = async (models: FakeCache<Model>) => {
+      await new Promise(setImmediate)
+      asked++
+      models.put(fakeModel('late'))
+    }
+    const { pods, port } = await startThreads({ catchUp })
+    pods.put(podAt(upstream.port, 'one', { model: 'late' }))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(port, { model: 'late' }).answer))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    const before = asked
+    expect((await ask(port, { model: 'late' }).answer).status).toBe(200)
+    expect(asked).toBe(before)
+    expect((await ask(port, { model: 'nobody' }).answer).status).toBe(404)
   })
 
   it('wakes a sleeping model once for a thousand requests, and answers all of them', async () => {

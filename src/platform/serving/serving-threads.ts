@@ -25,6 +25,8 @@ export interface GatewayToServe {
   readonly keys: ObjectCache<ApiKey>
   /** Gets what models answered to whom. */
   readonly usage?: ServedUsageSink | undefined
+  /** Resolves when `models` has every Model that exists by now. */
+  readonly catchUp?: (() => Promise<void>) | undefined
   /** Why no sleeping model is woken at the moment, if something else than this program wakes them. */
   readonly wakeObstacle?: WakeObstacle | undefined
 }
