@@ -537,15 +537,20 @@ sub contain {
   defined call('mount', 'none', '/', 0, 0x80000 | 0x4000, 0) or fail("a mount namespace: $!\n");
   pipe(my $said, $saying) or fail("a pipe: $!\n");
   socketpair(my $asked, $helper, 1, 1, 0) or fail("a pair of sockets: $!\n");
+  # Signals are for the program and what it has in its group; this process waits, and collects what is said. It is ready for them
+  # before there is another one: on a busy machine the program may run, and be told to end, before this one has its next turn.
+  my ($group, @early);
+  $SIG{$_} = sub { $group ? kill $_[0], -$group : push @early, $_[0] } for @groupSignals;
   my $first = fork // fail("no process can be made: $!\n");
   if ($first == 0) {
+    $SIG{$_} = 'DEFAULT' for @groupSignals;
     close $_ for $said, $asked;
     beFirst();
   }
   # Also here: a signal may come before the other one has its group.
   setpgrp($first, $first);
-  # Signals are for the program and what it has in its group; this process waits, and collects what is said.
-  $SIG{$_} = sub { kill $_[0], -$first } for @groupSignals;
+  $group = $first;
+  kill $_, -$group for splice @early;
   close $_ for \*STDIN, $saying, $helper;
   collectFor($first, $said, $asked);
   exit waitFor($first);

@@ -84,6 +84,23 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
     )
   })
 
+  it('does not end by a signal for the program, however early it comes', async () => {
+    const terminate = 1n << 14n
+    const childrenOf = (pid: number) => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    for (let round = 0; round < 20; round++) {
+      const shell = new ContainerShell(namespaceCommand(tools, folder))
+      const exited = once(shell.child, 'exit')
+      const pid = shell.child.pid ?? 0
+      const giveUpAt = Date.now() + 20_000
+      // Without a pause, to see it as soon as it has forked.
+      while (childrenOf(pid) === '' && Date.now() < giveUpAt);
+      const [, caught = ''] = /^SigCgt:\t(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+      expect(BigInt(`0x${caught}`) & terminate).toBe(terminate)
+      shell.discard()
+      await exited
+    }
+  })
+
   it('runs nothing of a script that did not come whole', async () => {
     const shell = new ContainerShell(namespaceCommand(tools, folder))
     const whole = script(['/bin/sh', '-c', 'echo ran'])

@@ -23,6 +23,11 @@ export type IsolationChoice = 'detect' | 'namespaces' | 'paths'
 
 const places = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin']
 const deadlineMs = 10_000
+/**
+ * An attempt that was ended by a signal says nothing of the machine, but that it was too busy; and what is found here
+ * holds for as long as this program runs.
+ */
+const mostAttempts = 3
 /** A mount point inside the machine's program folders, which needs layers, and one outside. */
 const tryPlaces = { layered: '/usr/sluice-namespace-try', plain: '/sluice-namespace-try' }
 
@@ -44,6 +49,21 @@ async function tryBoth(folder: string, tools: NamespaceTools): Promise<Namespace
 
 /** Returns why it does not work, if it does not. */
 async function tryOut(folder: string, tools: NamespaceTools, mountPath: string): Promise<string | undefined> {
+  let found: Attempt | undefined
+  for (let attempt = 0; attempt < mostAttempts && (found === undefined || found.wasCut); attempt++) {
+    found = await tryOnce(folder, tools, mountPath)
+  }
+  return found?.reason
+}
+
+interface Attempt {
+  /** Why it did not work, if it did not. */
+  readonly reason: string | undefined
+  /** Whether it ended before it was over. */
+  readonly wasCut: boolean
+}
+
+async function tryOnce(folder: string, tools: NamespaceTools, mountPath: string): Promise<Attempt> {
   mkdirSync(folder, { recursive: true })
   const stage = mkdtempSync(join(folder, 'try-'))
   try {
@@ -91,13 +111,13 @@ async function tryOut(folder: string, tools: NamespaceTools, mountPath: string):
     })
     return await runTry(tools, entry, stage)
   } catch (error) {
-    return errorMessage(error)
+    return { reason: errorMessage(error), wasCut: false }
   } finally {
     await removeFolder(stage)
   }
 }
 
-async function runTry(tools: NamespaceTools, script: ContainerScript, owner: string): Promise<string | undefined> {
+async function runTry(tools: NamespaceTools, script: ContainerScript, owner: string): Promise<Attempt> {
   const shell = new ContainerShell(namespaceCommand(tools, owner), {}, { output: 'pipe' })
   const { child } = shell
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
@@ -109,11 +129,12 @@ async function runTry(tools: NamespaceTools, script: ContainerScript, owner: str
   }
   const timer = setTimeout(() => kill('SIGKILL'), deadlineMs)
   try {
-    child.stdout?.on('data', () => kill('SIGTERM'))
+    // Once: whatever is said later, such as of what the signal ended, is said by a process that ends.
+    child.stdout?.once('data', () => kill('SIGTERM'))
     const report = await shell.run(script, systemClock)
     const end = await ended
-    if (end === 42) return undefined
-    return report || `the attempt ended with ${end}`
+    if (end === 42) return { reason: undefined, wasCut: false }
+    return { reason: report || `the attempt ended with ${end}`, wasCut: typeof end === 'string' }
   } finally {
     clearTimeout(timer)
   }
