@@ -64,7 +64,8 @@ describe('sluice up whose main thread is stuck for ten seconds', () => {
     expect(sleeper.pieces).toBe(5)
     expect(await Promise.all(streams.map(({ ended }) => ended))).toEqual(streams.map(() => 'whole'))
     expect(streams.map((stream) => stream.pieces)).toEqual(streams.map(() => pieces))
-    expect(Math.max(...streams.map(({ longestMs }) => longestMs))).toBeLessThan(mostMs + machine.longestMs())
+    // On its way a piece waits for the machine three times: at the model's server, the gateway and here.
+    expect(Math.max(...streams.map(({ longestMs }) => longestMs))).toBeLessThan(mostMs + 3 * machine.longestMs())
     await until('the log to say what it was', 10_000, () => logged().includes('the main loop turns again after'))
     const stalls = [...logged().matchAll(/"loop":"main","stallMs":(\d+)/g)].map(([, ms]) => Number(ms))
     expect(Math.max(...stalls)).toBeGreaterThan(blockMs - 1_000)

@@ -1,13 +1,22 @@
 import type { IncomingMessage } from 'node:http'
 import type { ServiceAccountTokens } from '../access/identity/service-account-tokens.ts'
 import type { ClusterApi } from '../cluster-api.ts'
+import type { Kind } from '../../resources/kind.ts'
+import { type Phases, PlainTurns, inTurns } from '../writing/write-phases.ts'
+import { jsonPieces } from './json-pieces.ts'
 import { aggregatedDiscovery, coreVersions, groupList, oneGroup, resourceList } from './discovery.ts'
+import type { JsonSchema } from './openapi-schemas.ts'
 import { openApiDocument, openApiIndex } from './openapi.ts'
 import { type EncodedDocument, openApiV2Answer } from './openapi-v2-answer.ts'
 import { wantsAggregatedDiscovery } from '../answers/representation.ts'
 import { serverVersion } from '../http/server-version.ts'
 
-export type ClusterDocument = JsonDocument | EncodedDocument
+export type ClusterDocument = JsonDocument | EncodedDocument | DocumentParts
+
+/** JSON in pieces. */
+export interface DocumentParts {
+  readonly parts: readonly Buffer[]
+}
 
 export interface JsonDocument {
   readonly value: unknown
@@ -36,6 +45,8 @@ export class ClusterDocuments {
   readonly #api: ClusterApi
   readonly #base: string
   readonly #tokens: ServiceAccountTokens | undefined
+  /** Of definitions that may have very many fields: each is made in turns, and once for all who ask meanwhile. */
+  readonly #making = new WeakMap<readonly Kind[], Map<string, Promise<ClusterDocument | undefined>>>()
 
   constructor(api: ClusterApi, base: string, tokens: ServiceAccountTokens | undefined) {
     this.#api = api
@@ -43,7 +54,7 @@ export class ClusterDocuments {
     this.#tokens = tokens
   }
 
-  find(request: IncomingMessage, segments: readonly string[]): ClusterDocument | undefined {
+  async find(request: IncomingMessage, segments: readonly string[]): Promise<ClusterDocument | undefined> {
     const kinds = this.#api.kinds.list()
     const [root, first, second, ...rest] = segments
     switch (root) {
@@ -58,16 +69,44 @@ export class ClusterDocuments {
         if (second === undefined) return found(oneGroup(kinds, first))
         return found(rest.length === 0 ? resourceList(kinds, first, second) : undefined)
       case 'openapi':
-        if (first === 'v2' && second === undefined) return openApiV2Answer(kinds, request.headers.accept)
-        if (first !== 'v3') return undefined
-        if (second === undefined) return { value: openApiIndex(kinds, this.#base) }
-        return found(openApiDocument(kinds, [second, ...rest].join('/')))
+        return this.#openApi(kinds, segments.slice(1), request.headers.accept)
       case '.well-known':
       case 'openid':
         return this.#issuer(request, segments.join('/'))
       default:
         return undefined
     }
+  }
+
+  #openApi(
+    kinds: readonly Kind[],
+    [version, ...path]: readonly string[],
+    accept: string | undefined,
+  ): Promise<ClusterDocument | undefined> | undefined {
+    if (version === 'v2' && path.length === 0) {
+      return this.#made(kinds, `v2 ${accept ?? ''}`, () => openApiV2Answer(kinds, accept))
+    }
+    if (version !== 'v3') return undefined
+    const name = path.join('/')
+    return this.#made(kinds, `v3 ${name}`, () =>
+      name === '' ? valueOf(openApiIndex(kinds, this.#base)) : partsOf(openApiDocument(kinds, name)),
+    )
+  }
+
+  #made(
+    kinds: readonly Kind[],
+    name: string,
+    make: () => Phases<ClusterDocument | undefined>,
+  ): Promise<ClusterDocument | undefined> {
+    const making = this.#making.get(kinds) ?? new Map<string, Promise<ClusterDocument | undefined>>()
+    this.#making.set(kinds, making)
+    const known = making.get(name)
+    if (known) return known
+    const made = (async () => inTurns(make(), new PlainTurns(() => performance.now())))().finally(() =>
+      making.delete(name),
+    )
+    making.set(name, made)
+    return made
   }
 
   #discoveryRoot({ headers }: IncomingMessage, root: 'api' | 'apis'): ClusterDocument {
@@ -93,6 +132,18 @@ export class ClusterDocuments {
       },
     }
   }
+}
+
+function* valueOf(phases: Phases<unknown>): Phases<JsonDocument> {
+  return { value: yield* phases }
+}
+
+function* partsOf(phases: Phases<JsonSchema | undefined>): Phases<DocumentParts | undefined> {
+  const document = yield* phases
+  if (!document) return undefined
+  const parts: Buffer[] = []
+  yield* jsonPieces(document, (text) => void parts.push(Buffer.from(text)))
+  return { parts: [...parts, Buffer.from('\n')] }
 }
 
 function found(value: unknown): ClusterDocument | undefined {

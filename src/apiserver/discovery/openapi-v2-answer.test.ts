@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { coreKinds, customKinds } from '../../resources/all-kinds.ts'
 import { StatusError } from '../../resources/status-error.ts'
-import { openApiV2Answer } from './openapi-v2-answer.ts'
+import type { Kind } from '../../resources/kind.ts'
+import { finish } from '../writing/write-phases.ts'
+import * as answer from './openapi-v2-answer.ts'
 import { readOpenApiV2 } from './openapi-v2-reader.fixture.ts'
 
 const kinds = [...coreKinds, ...customKinds]
+const openApiV2Answer = (of: readonly Kind[], accept: string | undefined) => finish(answer.openApiV2Answer(of, accept))
 const protobuf = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'
 
 describe('the answer to /openapi/v2', () => {

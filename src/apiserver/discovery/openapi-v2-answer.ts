@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Kind } from '../../resources/kind.ts'
+import type { Phases } from '../writing/write-phases.ts'
+import { jsonPieces } from './json-pieces.ts'
 import { openApiV2Document } from './openapi.ts'
 import { encodeOpenApiV2 } from './openapi-v2-protobuf.ts'
 import { chooseMediaType } from '../answers/representation.ts'
@@ -25,14 +27,20 @@ const offered = [jsonType, protobufType, olderProtobufType]
 const kept = new WeakMap<readonly Kind[], EncodedDocument>()
 
 /** `/openapi/v2`, in the encoding that the client accepts. */
-export function openApiV2Answer(kinds: readonly Kind[], accept: string | undefined): EncodedDocument {
+export function* openApiV2Answer(kinds: readonly Kind[], accept: string | undefined): Phases<EncodedDocument> {
   const type = chooseMediaType(accept, offered) === jsonType ? jsonType : protobufType
   const known = kept.get(kinds)
   if (known?.type === type) return known
-  const document = openApiV2Document(kinds)
-  const json = Buffer.from(JSON.stringify(document))
-  const etag = known?.etag ?? `"${createHash('sha512').update(json).digest('hex').toUpperCase()}"`
-  const made = { type, bytes: type === jsonType ? json : encodeOpenApiV2(document), etag }
+  const document = yield* openApiV2Document(kinds)
+  const digest = createHash('sha512')
+  const json: Buffer[] = []
+  yield* jsonPieces(document, (text) => {
+    const piece = Buffer.from(text)
+    digest.update(piece)
+    if (type === jsonType) json.push(piece)
+  })
+  const etag = `"${digest.digest('hex').toUpperCase()}"`
+  const made = { type, bytes: type === jsonType ? Buffer.concat(json) : yield* encodeOpenApiV2(document), etag }
   kept.set(kinds, made)
   return made
 }

@@ -1,10 +1,11 @@
 import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 import { type MessageField, type MessageName, messages } from './openapi-v2-messages.ts'
 import { yamlText } from './openapi-v2-yaml.ts'
+import type { Phases } from '../writing/write-phases.ts'
 import { ProtobufWriter } from '../protobuf/protobuf-writer.ts'
 
 /** An OpenAPI v2 document in the protobuf encoding that Go clients ask for. */
-export function encodeOpenApiV2(document: unknown): Buffer {
+export function encodeOpenApiV2(document: JsonObject): Phases<Buffer> {
   const encoder = new DocumentEncoder()
   return encoder.encode(document)
 }
@@ -30,28 +31,45 @@ function fieldsThere(fields: Readonly<Record<string, MessageField>>, value: Json
 class DocumentEncoder {
   readonly #writer = new ProtobufWriter()
   /** Cached, because the same few texts occur thousands of times. */
-  readonly #texts = new Map<string, string>()
+  readonly #texts = new Map<string, string>();
 
-  encode(document: unknown): Buffer {
-    this.#message('Document', document)
+  *encode(document: JsonObject): Phases<Buffer> {
+    for (const { of, inner } of fieldsThere(messages.Document.fields ?? {}, document)) {
+      const { number, shape } = of
+      if ((shape === 'Paths' || shape === 'Schemas') && isJsonObject(inner)) yield* this.#members(number, shape, inner)
+      else this.#field(of, inner, false)
+    }
     return this.#writer.finish()
   }
 
+  /** A message of very many members, each of which may be large. */
+  *#members(number: number, name: 'Paths' | 'Schemas', value: JsonObject): Phases<void> {
+    const begin = this.#writer.begin(number)
+    for (const [key, inner] of Object.entries(value)) {
+      this.#member(name, key, inner)
+      yield
+    }
+    this.#writer.end(begin)
+  }
+
   #message(name: MessageName, value: unknown): void {
-    const { fields, entries, extensions, choose } = messages[name]
+    const { fields, choose } = messages[name]
     if (choose) {
       this.#field(choose(value), value, true)
       return
     }
     if (!isJsonObject(value)) return
     if (fields) for (const { of, inner } of fieldsThere(fields, value)) this.#field(of, inner, false)
+    const { entries, extensions } = messages[name]
     if (extensions === undefined && !entries) return
-    for (const [key, inner] of Object.entries(value)) {
-      if (inner === undefined) continue
-      if (extensions !== undefined && key.startsWith('x-'))
-        this.#entry({ number: extensions, shape: 'any' }, key, inner)
-      else if (entries) this.#entry(entries, key, inner)
-    }
+    for (const [key, inner] of Object.entries(value)) this.#member(name, key, inner)
+  }
+
+  #member(name: MessageName, key: string, inner: unknown): void {
+    const { entries, extensions } = messages[name]
+    if (inner === undefined) return
+    if (extensions !== undefined && key.startsWith('x-')) this.#entry({ number: extensions, shape: 'any' }, key, inner)
+    else if (entries) this.#entry(entries, key, inner)
   }
 
   /** A name with its value, as two fields of a small message. */

@@ -1,8 +1,18 @@
+import type { IncomingMessage } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { coreKinds, customKinds } from '../../resources/all-kinds.ts'
-import { openApiDocument, openApiIndex, openApiV2Document } from './openapi.ts'
+import type { ClusterApi } from '../cluster-api.ts'
+import { finish } from '../writing/write-phases.ts'
+import { ClusterDocuments } from './cluster-documents.ts'
+import { jsonPieces } from './json-pieces.ts'
+import * as openapi from './openapi.ts'
 
 const kinds = [...coreKinds, ...customKinds]
+type Kinds = typeof kinds
+
+const openApiDocument = (of: Kinds, path: string) => finish(openapi.openApiDocument(of, path))
+const openApiIndex = (of: Kinds, base: string) => finish(openapi.openApiIndex(of, base))
+const openApiV2Document = (of: Kinds) => finish(openapi.openApiV2Document(of))
 
 interface Document {
   readonly paths: Record<string, Record<string, { requestBody?: { content: object }; consumes?: string[] }>>
@@ -96,6 +106,28 @@ describe('the OpenAPI documents', () => {
     )
     expect(fewer['apis/sluice.dev/v1']).not.toEqual(before['apis/sluice.dev/v1'])
     expect(fewer['api/v1']).toEqual(before['api/v1'])
+  })
+
+  it('are written in many pieces, which are together what is written at once', () => {
+    for (const document of [openApiV2Document(kinds), openApiDocument(kinds, 'apis/sluice.dev/v1') ?? {}, {}]) {
+      const pieces: string[] = []
+      finish(jsonPieces(document, (text) => pieces.push(text)))
+      expect(pieces.join('')).toBe(JSON.stringify(document))
+      expect(Math.max(...pieces.map(({ length }) => length))).toBeLessThan(100_000)
+    }
+  })
+
+  it('are made once for all who ask at once', async () => {
+    const api = { kinds: { list: () => kinds } } as unknown as ClusterApi
+    const documents = new ClusterDocuments(api, '', undefined)
+    const ask = (...path: string[]) => documents.find({ headers: {} } as IncomingMessage, ['openapi', ...path])
+    for (const path of [['v2'], ['v3'], ['v3', 'api', 'v1']]) {
+      const [one, other] = await Promise.all([ask(...path), ask(...path)])
+      expect(one).toBeDefined()
+      expect(one).toBe(other)
+    }
+    expect(await ask('v3', 'apis', 'nothing', 'v1')).toBeUndefined()
+    expect(await ask('v4')).toBeUndefined()
   })
 
   it('are not there for groups that are not', () => {

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { Kind } from '../../resources/kind.ts'
+import type { Phases } from '../writing/write-phases.ts'
 import { verbsOf } from './discovery.ts'
+import { jsonPieces } from './json-pieces.ts'
 import {
   type Dialect,
   type JsonSchema,
@@ -19,20 +21,21 @@ const statusType = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status'
 const hashes = new WeakMap<Kind, { readonly served: readonly Kind[]; readonly hash: string }>()
 
 /** `/openapi/v3`: where the document of each group-version is. The hash in each address lets clients cache it. */
-export function openApiIndex(kinds: readonly Kind[], base: string): JsonSchema {
-  const paths = [...new Set(kinds.map((kind) => groupPath(kind)))].sort().map((path): [string, unknown] => {
-    const hash = hashOf(kinds, path)
-    return [path, { serverRelativeURL: `${base}/openapi/v3/${path}?hash=${hash}` }]
-  })
+export function* openApiIndex(kinds: readonly Kind[], base: string): Phases<JsonSchema> {
+  const paths: Array<[string, unknown]> = []
+  for (const path of [...new Set(kinds.map((kind) => groupPath(kind)))].sort()) {
+    const hash = yield* hashOf(kinds, path)
+    paths.push([path, { serverRelativeURL: `${base}/openapi/v3/${path}?hash=${hash}` }])
+  }
   return { paths: Object.fromEntries(paths) }
 }
 
 /** `/openapi/v3/<path>` */
-export function openApiDocument(kinds: readonly Kind[], path: string): JsonSchema | undefined {
+export function* openApiDocument(kinds: readonly Kind[], path: string): Phases<JsonSchema | undefined> {
   const served = kinds.filter((kind) => groupPath(kind) === path)
   if (served.length === 0) return undefined
   const collection = new SchemaCollection('v3')
-  const paths = served.flatMap((kind) => pathsOf(kind, 'v3', collection))
+  const paths = yield* pathsOfAll(served, 'v3', collection)
   return {
     openapi: '3.0.0',
     info,
@@ -42,9 +45,9 @@ export function openApiDocument(kinds: readonly Kind[], path: string): JsonSchem
 }
 
 /** `/openapi/v2`: everything in one document. */
-export function openApiV2Document(kinds: readonly Kind[]): JsonSchema {
+export function* openApiV2Document(kinds: readonly Kind[]): Phases<JsonSchema> {
   const collection = new SchemaCollection('v2')
-  const paths = kinds.flatMap((kind) => pathsOf(kind, 'v2', collection))
+  const paths = yield* pathsOfAll(kinds, 'v2', collection)
   return {
     swagger: '2.0',
     info,
@@ -62,15 +65,17 @@ export function openApiV2Document(kinds: readonly Kind[]): JsonSchema {
   }
 }
 
-function hashOf(kinds: readonly Kind[], path: string): string {
+function* hashOf(kinds: readonly Kind[], path: string): Phases<string> {
   const served = kinds.filter((kind) => groupPath(kind) === path)
   const [first] = served
   const known = first && hashes.get(first)
   if (known?.served.length === served.length && known.served.every((kind, index) => kind === served[index])) {
     return known.hash
   }
-  const text = JSON.stringify(openApiDocument(served, path))
-  const hash = createHash('sha256').update(text).digest('hex').toUpperCase()
+  const digest = createHash('sha256')
+  const document = yield* openApiDocument(served, path)
+  yield* jsonPieces(document ?? {}, (text) => void digest.update(text))
+  const hash = digest.digest('hex').toUpperCase()
   if (first) hashes.set(first, { served, hash })
   return hash
 }
@@ -92,6 +97,20 @@ const onObjects: readonly Operation[] = [
   { method: 'delete', action: 'delete', verb: 'delete' },
   { method: 'patch', action: 'patch', verb: 'patch' },
 ]
+
+/** A phase for each kind, since definitions may have very many fields. */
+function* pathsOfAll(
+  kinds: readonly Kind[],
+  dialect: Dialect,
+  collection: SchemaCollection,
+): Phases<Array<[string, unknown]>> {
+  const paths: Array<[string, unknown]> = []
+  for (const kind of kinds) {
+    paths.push(...pathsOf(kind, dialect, collection))
+    yield
+  }
+  return paths
+}
 
 function pathsOf(kind: Kind, dialect: Dialect, collection: SchemaCollection): Array<[string, unknown]> {
   const allowed: readonly string[] = verbsOf(kind)

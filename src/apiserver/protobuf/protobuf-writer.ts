@@ -37,12 +37,21 @@ export class ProtobufWriter {
 
   /** A nested message with what `write` writes. */
   message(field: number, write: () => void): void {
+    const begin = this.begin(field)
+    write()
+    this.end(begin)
+  }
+
+  /** What is written until `end` is told what this returns is a nested message. */
+  begin(field: number): number {
     this.#tag(field, 2)
     // Most messages are short: one byte is left for the size, and longer ones are moved.
     this.#room(1)
-    const begin = this.#at + 1
-    this.#at = begin
-    write()
+    this.#at += 1
+    return this.#at
+  }
+
+  end(begin: number): void {
     const size = this.#at - begin
     const more = varintSize(size) - 1
     if (more > 0) {
