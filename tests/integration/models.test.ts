@@ -91,12 +91,13 @@ describe('Models on a cluster', () => {
 
   it('says that no node has its cards, refuses requests at once, and can be woken when such a node comes', async () => {
     await stage.create('large', { resourceProfile: 'nvidia.com/gpu-h800:8', minReplicas: 0 })
+    // Who asks before that is known is refused as well, but has woken it for when it can start.
+    expect(await message('large', /./)).toMatchObject({ phase: 'Failed', message: 'No node has nvidia.com/gpu-h800.' })
     const refused = await stage.chat('large')
     expect(refused.status).toBe(503)
     expect(await refused.json()).toMatchObject({
       error: { code: 'model_unavailable', message: 'The model large cannot start: No node has nvidia.com/gpu-h800.' },
     })
-    expect(await message('large', /./)).toMatchObject({ phase: 'Failed', message: 'No node has nvidia.com/gpu-h800.' })
     const capacity = { 'nvidia.com/gpu-h800': '8', cpu: '8', memory: '64Gi', pods: '10' }
     await stage.client.create(nodeKind, { metadata: { name: 'arriving' }, status: { capacity, allocatable: capacity } })
     await stage.untilModel('large', ({ status }) => status?.phase === 'Asleep')
