@@ -60,6 +60,17 @@ describe.skipIf(whyNotAsUser !== undefined)(`Pods of an ordinary user (${whyNotA
     return z.array(z.string()).parse(JSON.parse(said ?? '[]'))
   }
 
+  /** The rules of a Service follow its Pods within a second or so. */
+  async function untilPodsReach(answers: Readonly<Record<string, string>>): Promise<void> {
+    let said: string[] = []
+    await until(`Pods to reach ${Object.keys(answers).join(', ')}`, 60_000, async () => {
+      said = await askFromPod(...Object.keys(answers))
+      return said.join() === Object.values(answers).join()
+    }).catch((error: unknown) => {
+      throw new Error(`${String(error)}: ${said.join()}`)
+    })
+  }
+
   async function serve(name: string): Promise<void> {
     const labels = { app: name }
     // On a busy machine the program runs for a while before it listens.
@@ -114,8 +125,11 @@ describe.skipIf(whyNotAsUser !== undefined)(`Pods of an ordinary user (${whyNotA
 
   it('listen on the same port of all addresses, and reach each other, Services and the API by their names', async () => {
     expect((await networkCondition())?.message).toContain('has a network namespace of its own')
-    const urls = ['http://one/', 'http://two.default.svc.cluster.local/', 'https://kubernetes.default/healthz']
-    expect(await askFromPod(...urls)).toEqual(['one', 'two', 'ok'])
+    await untilPodsReach({
+      'http://one/': 'one',
+      'http://two.default.svc.cluster.local/': 'two',
+      'https://kubernetes.default/healthz': 'ok',
+    })
   })
 
   it('reach what the machine reaches, and nothing that listens at its loopback', async () => {
@@ -165,7 +179,7 @@ describe.skipIf(whyNotAsUser !== undefined)(`Pods of an ordinary user (${whyNotA
     sluice = await UserSluice.start(folder, { tunnel: true })
     await connect()
     expect(podProcesses(sluice.data)).toEqual(expect.arrayContaining(before))
-    expect(await askFromPod('http://one/', 'http://two/')).toEqual(['one', 'two'])
+    await untilPodsReach({ 'http://one/': 'one', 'http://two/': 'two' })
   }, 180_000)
 
   it('leave nothing behind when Sluice is stopped', async () => {
