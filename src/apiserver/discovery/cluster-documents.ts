@@ -1,13 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { ServiceAccountTokens } from '../access/identity/service-account-tokens.ts'
 import type { ClusterApi } from '../cluster-api.ts'
+import type { Turns } from '../flow-control/flow-control.ts'
 import type { Kind } from '../../resources/kind.ts'
 import { type Phases, PlainTurns, inTurns } from '../writing/write-phases.ts'
 import { jsonPieces } from './json-pieces.ts'
 import { aggregatedDiscovery, coreVersions, groupList, oneGroup, resourceList } from './discovery.ts'
 import type { JsonSchema } from './openapi-schemas.ts'
 import { openApiDocument, openApiIndex } from './openapi.ts'
-import { type EncodedDocument, openApiV2Answer } from './openapi-v2-answer.ts'
+import { type EncodedDocument, openApiV2Answer, openApiV2Type } from './openapi-v2-answer.ts'
 import { wantsAggregatedDiscovery } from '../answers/representation.ts'
 import { serverVersion } from '../http/server-version.ts'
 
@@ -54,7 +55,12 @@ export class ClusterDocuments {
     this.#tokens = tokens
   }
 
-  async find(request: IncomingMessage, segments: readonly string[]): Promise<ClusterDocument | undefined> {
+  /** `turns`: those of whoever asks. Who asks for what is being made already waits for it. */
+  async find(
+    request: IncomingMessage,
+    segments: readonly string[],
+    turns: Turns = new PlainTurns(() => performance.now()),
+  ): Promise<ClusterDocument | undefined> {
     const kinds = this.#api.kinds.list()
     const [root, first, second, ...rest] = segments
     switch (root) {
@@ -69,7 +75,7 @@ export class ClusterDocuments {
         if (second === undefined) return found(oneGroup(kinds, first))
         return found(rest.length === 0 ? resourceList(kinds, first, second) : undefined)
       case 'openapi':
-        return this.#openApi(kinds, segments.slice(1), request.headers.accept)
+        return this.#openApi(kinds, segments.slice(1), request.headers.accept, turns)
       case '.well-known':
       case 'openid':
         return this.#issuer(request, segments.join('/'))
@@ -82,29 +88,30 @@ export class ClusterDocuments {
     kinds: readonly Kind[],
     [version, ...path]: readonly string[],
     accept: string | undefined,
+    turns: Turns,
   ): Promise<ClusterDocument | undefined> | undefined {
     if (version === 'v2' && path.length === 0) {
-      return this.#made(kinds, `v2 ${accept ?? ''}`, () => openApiV2Answer(kinds, accept))
+      return this.#made(kinds, `v2 ${openApiV2Type(accept)}`, () => inTurns(openApiV2Answer(kinds, accept), turns))
     }
     if (version !== 'v3') return undefined
     const name = path.join('/')
     return this.#made(kinds, `v3 ${name}`, () =>
-      name === '' ? valueOf(openApiIndex(kinds, this.#base)) : partsOf(openApiDocument(kinds, name)),
+      name === ''
+        ? inTurns(valueOf(openApiIndex(kinds, this.#base)), turns)
+        : inTurns(partsOf(openApiDocument(kinds, name)), turns),
     )
   }
 
   #made(
     kinds: readonly Kind[],
     name: string,
-    make: () => Phases<ClusterDocument | undefined>,
+    make: () => ClusterDocument | undefined | Promise<ClusterDocument | undefined>,
   ): Promise<ClusterDocument | undefined> {
     const making = this.#making.get(kinds) ?? new Map<string, Promise<ClusterDocument | undefined>>()
     this.#making.set(kinds, making)
     const known = making.get(name)
     if (known) return known
-    const made = (async () => inTurns(make(), new PlainTurns(() => performance.now())))().finally(() =>
-      making.delete(name),
-    )
+    const made = (async () => make())().finally(() => making.delete(name))
     making.set(name, made)
     return made
   }

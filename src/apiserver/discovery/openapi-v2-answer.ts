@@ -26,9 +26,14 @@ const offered = [jsonType, protobufType, olderProtobufType]
  */
 const kept = new WeakMap<readonly Kind[], EncodedDocument>()
 
+/** The media type of the encoding that the client accepts. */
+export function openApiV2Type(accept: string | undefined): string {
+  return chooseMediaType(accept, offered) === jsonType ? jsonType : protobufType
+}
+
 /** `/openapi/v2`, in the encoding that the client accepts. */
 export function* openApiV2Answer(kinds: readonly Kind[], accept: string | undefined): Phases<EncodedDocument> {
-  const type = chooseMediaType(accept, offered) === jsonType ? jsonType : protobufType
+  const type = openApiV2Type(accept)
   const known = kept.get(kinds)
   if (known?.type === type) return known
   const document = yield* openApiV2Document(kinds)

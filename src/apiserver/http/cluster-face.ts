@@ -222,7 +222,7 @@ export class ClusterFace {
     if (first === 'metrics' && beyond.length === 0) {
       return exchange.sendText(200, await metrics.text(), metrics.contentType)
     }
-    const document = await this.#documents.find(exchange.request, segments)
+    const document = await this.#documents.find(exchange.request, segments, exchange.ticket)
     if (!document) throw nothingThere()
     if ('bytes' in document) exchange.sendTagged(document)
     else if ('parts' in document) exchange.sendParts(200, document.parts)

@@ -25,7 +25,7 @@ interface ThreadGateway {
   /** Gets what models answered to whom. */
   readonly usage?: ServedUsageSink | undefined
   /** Resolves when the cache of Models has every one that exists by now. */
-  readonly catchUp?: (() => Promise<void>) | undefined
+  readonly catchUp: () => Promise<void>
 }
 
 export interface ServedUsageSink {
@@ -180,7 +180,7 @@ export class ServingThread {
   }
 
   async #catchUp(id: number): Promise<void> {
-    await this.#options.gateway?.catchUp?.()
+    await this.#options.gateway?.catchUp()
     // What a cache heard in this turn of the event loop is told at its end.
     setImmediate(() => this.tell({ type: 'caught-up', id }))
   }

@@ -26,7 +26,7 @@ export interface GatewayToServe {
   /** Gets what models answered to whom. */
   readonly usage?: ServedUsageSink | undefined
   /** Resolves when `models` has every Model that exists by now. */
-  readonly catchUp?: (() => Promise<void>) | undefined
+  readonly catchUp: () => Promise<void>
   /** Why no sleeping model is woken at the moment, if something else than this program wakes them. */
   readonly wakeObstacle?: WakeObstacle | undefined
 }
