@@ -41,7 +41,8 @@ const settings = {
   heldLimitBytes: defaultGatewaySettings.maxHeldBytes,
   chatPageDirectory: '/nonexistent',
 }
-const gateway = { settings, loads, pool, models, keys }
+const catchUp = async () => {}
+const gateway = { settings, loads, pool, models, keys, catchUp }
 const serving = new ServingThreads({ count: 1, gateway, exposure: undefined, logPath, clock, log, metrics })
 const { port } = await serving.listen('gateway', '127.0.0.1', 0)
 console.log(port)
