@@ -15,6 +15,14 @@ import { version } from '../version.ts'
 const deadlineMs = 60_000
 const mainProgram = fileURLToPath(new URL('../../../bin/sluice.mjs', import.meta.url))
 const engineProgram = fileURLToPath(new URL('../../../bin/dist/engine.cjs', import.meta.url))
+/** Its input ends with the process that started it, even if that was killed; nobody else tidies up then. */
+const endWithInput = `
+  import { rmSync } from 'node:fs'
+  const end = () => {
+    rmSync(process.env.SLUICE_OPENINGS, { recursive: true, force: true })
+    process.exit(1)
+  }
+  process.stdin.on('end', end).resume().unref()`
 
 /** The folder with engines' compiled code, which they can read but not write. `undefined` if none is kept. */
 export function compiledFolder(): string | undefined {
@@ -35,7 +43,7 @@ export async function compileEngine(log: Logger, stop: AbortSignal): Promise<voi
   try {
     const made = `${version} ${statSync(engineProgram, { throwIfNoEntry: false })?.mtimeMs}`
     if (textOf(mark) === made) return
-    await answerOnce(dirname(folder), signal)
+    await answerOnce(dirname(folder), log, signal)
     writeFileSync(mark, made)
   } catch (error) {
     log.debug({ reason: errorMessage(error) }, 'the engine was not compiled ahead')
@@ -43,21 +51,25 @@ export async function compileEngine(log: Logger, stop: AbortSignal): Promise<voi
 }
 
 /** Of a program, V8 compiles what is called: so an engine starts, answers and ends, with the smallest of all models. */
-async function answerOnce(folder: string, signal: AbortSignal): Promise<void> {
+async function answerOnce(folder: string, log: Logger, signal: AbortSignal): Promise<void> {
   const models = await mkdtemp(join(tmpdir(), 'sluice-compile-'))
   try {
     const model = join(models, 'tiny.gguf')
     await writeTinyModel(model, { chatTemplate: tinyPlainTemplate })
-    const engine = spawn(process.execPath, [mainProgram, 'serve', model, '--port', '0', '--threads', '1'], {
+    const first = `data:text/javascript,${encodeURIComponent(endWithInput)}`
+    const words = [mainProgram, 'serve', model, '--port', '0', '--threads', '1']
+    const engine = spawn(process.execPath, ['--import', first, ...words], {
       env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: folder, CUDA_VISIBLE_DEVICES: '', SLUICE_OPENINGS: models },
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['pipe', 'ignore', 'pipe'],
       signal,
       killSignal: 'SIGKILL',
     })
     const exited = once(engine, 'exit')
     exited.catch(() => {})
     try {
-      await ask(await addressOf(engine), model, signal)
+      const url = await addressOf(engine)
+      log.debug({ url }, 'an engine answers, so that its code is compiled ahead')
+      await ask(url, model, signal)
     } finally {
       engine.kill('SIGTERM')
     }
