@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { enginePlace } from '../bin/built-engine.mjs'
 import { buildEngine } from '../scripts/build-engine.ts'
+import { isAlive, readProcess, signalProcess } from '../src/node/processes/process-identity.ts'
 
 const compiling = fileURLToPath(new URL('../src/platform/models/compiled-engine.ts', import.meta.url))
 /** Only for one that hangs: a busy machine takes long to start a process. */
@@ -30,9 +31,10 @@ describe('compiling the engine ahead', () => {
     'keeps what V8 compiled until it had answered, once',
     () => {
       const compile = () => {
-        const words = compilerWords('(facts, text) => console.error(text, facts)')
-        const { stderr } = spawnSync(process.execPath, words, { env: keptIn(cache) })
-        expect(stderr.toString()).not.toContain('not compiled')
+        const words = compilerWords('(facts, text) => console.log(text, facts)')
+        const { stdout, stderr } = spawnSync(process.execPath, words, { env: keptIn(cache) })
+        expect(stderr.toString()).toBe('')
+        expect(stdout.toString()).not.toContain('not compiled')
         const [folder = ''] = readdirSync(cache)
         return readdirSync(join(cache, folder)).map((name) => join(cache, folder, name))
       }
@@ -54,20 +56,22 @@ describe('compiling the engine ahead', () => {
       // It goes no further than that.
       const words = compilerWords("(facts, text) => { console.error(text); process.kill(process.pid, 'SIGSTOP') }")
       const compiler = spawn(process.execPath, words, { env: keptIn(join(cache, 'killed')) })
+      onTestFinished(() => void compiler.kill('SIGKILL'))
       const exited = once(compiler, 'exit')
       // From now on the engine has nothing to say: else it would end because nobody reads that.
       for await (const line of createInterface({ input: compiler.stderr }))
         if (line.includes('an engine answers')) break
-      const engine = childOf(compiler.pid) ?? 0
-      const model = readFileSync(`/proc/${engine}/cmdline`, 'utf8')
+      const engine = readProcess(childOf(compiler.pid) ?? 0)
+      if (engine === undefined) throw new Error('the engine has ended')
+      const model = readFileSync(`/proc/${engine.pid}/cmdline`, 'utf8')
         .split('\0')
         .find((word) => word.endsWith('.gguf'))
       if (model === undefined) throw new Error('the engine has no model')
       expect(existsSync(model)).toBe(true)
-      onTestFinished(() => void (isRunning(engine) && process.kill(engine, 'SIGKILL')))
+      onTestFinished(() => void signalProcess(engine, 'SIGKILL'))
       compiler.kill('SIGKILL')
       await exited
-      await vi.waitUntil(() => !isRunning(engine), { timeout: deadlineMs })
+      await vi.waitUntil(() => !isAlive(engine), { timeout: deadlineMs })
       expect(existsSync(dirname(model))).toBe(false)
     },
     2 * deadlineMs,
@@ -77,13 +81,4 @@ describe('compiling the engine ahead', () => {
 function childOf(pid: number | undefined): number | undefined {
   const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
   return Number(child) || undefined
-}
-
-/** A process that nobody has waited for yet has ended, too. */
-function isRunning(pid: number): boolean {
-  try {
-    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
-  } catch {
-    return false
-  }
 }

@@ -28,8 +28,8 @@ const sockets: TLSSocket[] = []
 
 const mapsOf = (namespace: string) => `/vks/one/api/v1/namespaces/${namespace}/configmaps`
 const tableType = 'application/json;as=Table;v=v1;g=meta.k8s.io'
-const longestTurnMs = 100
 const partialType = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io'
+const longestTurnMs = 100
 
 beforeAll(async () => {
   certificates = await createTestCertificates('CN=nobody')
