@@ -1,7 +1,7 @@
 // `npm start -- FLAGS`: installs and builds what is missing, then runs `sluice up FLAGS`.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { buildEngineIfNeeded, buildPageIfNeeded, installIfNeeded, pinnedNode, root } from './install.mjs'
+import { buildEngineIfNeeded, buildPageIfNeeded, installIfNeeded, root } from './install.mjs'
 
 try {
   installIfNeeded()
@@ -12,9 +12,7 @@ try {
   process.exit(1)
 }
 
-// The same flags as in bin/sluice.
-const program = ['--max-semi-space-size=8', join(root, 'bin/sluice.mjs')]
-const child = spawn(pinnedNode, [...program, 'up', ...process.argv.slice(2)], { stdio: 'inherit' })
+const child = spawn(join(root, 'bin/sluice'), ['up', ...process.argv.slice(2)], { stdio: 'inherit' })
 // A terminal sends Ctrl-C to all processes in the foreground. The child has received it too, and we wait for it to end.
 process.on('SIGINT', () => {})
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))

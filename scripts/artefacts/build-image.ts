@@ -10,6 +10,7 @@
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { engineMemorySettings, nodeFlag } from '../../src/platform/images/own-program.ts'
 import { buildEngine } from '../build-engine.ts'
 import { engineLayer, nodeLayer, programLayer, systemLayer } from './image-layers.ts'
 import { type NewImage, ociArchive, packLayer } from './oci-image.ts'
@@ -29,15 +30,14 @@ async function imagesFor(platform: Platform): Promise<readonly NewImage[]> {
   const trees = [systemLayer(platform), nodeLayer(platform), programLayer(platform)]
   const engineTree = packLayer(engineLayer(platform))
   const layers = await Promise.all(trees.map(packLayer))
-  const run = ['/usr/bin/node', '--max-semi-space-size=8', '/opt/sluice/bin/sluice.mjs']
+  const run = ['/usr/bin/node', nodeFlag, '/opt/sluice/bin/sluice.mjs']
   return [
     { name: `sluice/sluice:${program.version}`, description: program.description, entrypoint: run, layers },
     {
       name: `sluice/llama-cpp:${program.version}`,
       description: 'llama.cpp behind the OpenAI API: the engine LlamaCpp of Sluice.',
       entrypoint: [...run, 'serve'],
-      // As bin/sluice has it: weights are written to large pages, which a model is awake sooner with.
-      env: ['GLIBC_TUNABLES=glibc.malloc.hugetlb=1'],
+      env: engineMemorySettings,
       layers: [...layers, await engineTree],
     },
   ]

@@ -1,3 +1,4 @@
+import { nodeFlag } from '../../src/platform/images/own-program.ts'
 import { FileTree } from './file-tree.ts'
 import type { Platform } from './platform.ts'
 import { foldersOf } from './production-packages.ts'
@@ -49,11 +50,7 @@ export function programLayer(platform: Platform): FileTree {
     `${JSON.stringify({ name: program.name, version: program.version, type: 'module' })}\n`,
   )
   // There is no shell, so `sluice` is a program of Node's.
-  tree.addText(
-    'usr/bin/sluice',
-    `#!/usr/bin/node --max-semi-space-size=8\nawait import('/${home}/bin/sluice.mjs')\n`,
-    0o755,
-  )
+  tree.addText('usr/bin/sluice', `#!/usr/bin/node ${nodeFlag}\nawait import('/${home}/bin/sluice.mjs')\n`, 0o755)
   for (const folder of usualFolders(platform)) addPackage(tree, folder, platform)
   return tree
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import { memorySettings } from '../../src/platform/images/own-program.ts'
 import { FileTree } from './file-tree.ts'
 import { imageUser } from './image-layers.ts'
 import { artefactTime, program } from './repository.ts'
@@ -12,8 +13,8 @@ export interface NewImage {
   readonly description: string
   readonly entrypoint: readonly string[]
   readonly layers: readonly Layer[]
-  /** Variables besides those of every image, as `NAME=value`. */
-  readonly env?: readonly string[]
+  /** Variables besides those of every image. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface Layer {
@@ -88,7 +89,7 @@ function indexOf(manifests: ReadonlyArray<Descriptor | undefined>): object {
   return { schemaVersion: 2, mediaType: `${media}.index.v1+json`, manifests }
 }
 
-function configOf({ description, entrypoint, layers, env = [] }: NewImage, architecture: string): object {
+function configOf({ description, entrypoint, layers, env = {} }: NewImage, architecture: string): object {
   return {
     architecture,
     os: 'linux',
@@ -99,11 +100,7 @@ function configOf({ description, entrypoint, layers, env = [] }: NewImage, archi
         'PATH=/usr/bin:/bin',
         'HOME=/home/sluice',
         'NODE_ENV=production',
-        // As bin/sluice has it: what large answers took goes back soon after.
-        'MALLOC_ARENA_MAX=1',
-        'MALLOC_MMAP_THRESHOLD_=4194304',
-        'MALLOC_TRIM_THRESHOLD_=8388608',
-        ...env,
+        ...Object.entries({ ...memorySettings, ...env }).map(([name, value]) => `${name}=${value}`),
       ],
       Entrypoint: entrypoint,
       WorkingDir: '/home/sluice',

@@ -7,6 +7,7 @@ import { createChatTemplate } from '../templates/chat-template.ts'
 import { loadTemplateLibrary } from '../templates/template-library.ts'
 import { decideContextLength, largestStep } from './context-limits.ts'
 import { letGoOfCopiedFiles } from './memory/copied-files.ts'
+import { giveBackAtRest } from './memory/freed-memory.ts'
 import { computeFirst } from './first-computation.ts'
 import type { LanguageModel } from './language-model.ts'
 import { LlamaLanguageModel, type LoadedParts } from './llama-language-model.ts'
@@ -60,6 +61,7 @@ export async function loadLlamaModel(options: LlamaModelOptions): Promise<Langua
     const kept = openings && { openings, model: file, binary }
     await computeFirst({ ...parts, sequence: parts.firstSequence, template, languageModel, gpu, kept, signal })
     await backend.confirm()
+    giveBackAtRest(languageModel, log)
     letGoOfCopiedFiles({ file, languageModel, isOnCards: isOnCards(fit), log })
     return languageModel
   } catch (error) {

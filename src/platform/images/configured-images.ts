@@ -1,10 +1,9 @@
 import { execFile } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type ImageEntry, layoutName } from '../../node/images/image-store.ts'
+import { mainProgram } from './own-program.ts'
 
-const mainProgram = fileURLToPath(new URL('../../../bin/sluice.mjs', import.meta.url))
 const longestImportMs = 3_600_000
 
 export interface ConfiguredImagesOptions {

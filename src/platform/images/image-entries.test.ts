@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isExecutable } from '../../node/isolation/detect-isolation.ts'
 import { enginePrograms } from './image-entries.ts'
+import { mainProgram, memorySettings, nodeFlag } from './own-program.ts'
 
 const registry = 'registry.example.localhost'
 
@@ -16,7 +17,7 @@ describe('enginePrograms', () => {
       `${registry}/sluice/vllm`,
     ])
     const own = images[`${registry}/sluice/sluice`]
-    expect(own).toMatchObject({ command: [process.execPath, expect.stringMatching(/bin\/sluice\.mjs$/)] })
+    expect(own).toMatchObject({ command: [process.execPath, nodeFlag, mainProgram], env: memorySettings })
     expect(images[`${registry}/sluice/vllm`]).toEqual({ unavailable: expect.stringContaining('no vllm') })
   })
 

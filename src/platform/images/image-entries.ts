@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import type { ImageEntry } from '../../node/images/image-store.ts'
 import { isExecutable } from '../../node/isolation/detect-isolation.ts'
 import { compiledFolder } from '../models/compiled-engine.ts'
+import { engineMemorySettings, mainProgram, memorySettings, nodeFlag } from './own-program.ts'
 
 const ownFolder = fileURLToPath(new URL('../../../', import.meta.url))
-const mainProgram = join(ownFolder, 'bin', 'sluice.mjs')
 /**
  * The files that this program consists of. The rest of its folder stays hidden, since people may keep data or keys
  * there.
@@ -35,6 +35,7 @@ export function enginePrograms(
   const own = {
     visible: [...visible, ...(compiled === undefined ? [] : [compiled])],
     env: {
+      ...memorySettings,
       // So that `sluice serve` can be called in the container as on the machine.
       PATH: [join(ownFolder, 'bin'), path].filter((part) => part !== '').join(delimiter),
       SLUICE_GPU_CACHE: `${kept}/gpu`,
@@ -43,20 +44,18 @@ export function enginePrograms(
     },
     kept,
   }
+  const command = [process.execPath, nodeFlag, mainProgram]
   return {
-    [`${registry}/sluice/sluice`]: { command: [process.execPath, mainProgram], ...own },
+    [`${registry}/sluice/sluice`]: { command, ...own },
     [`${registry}/sluice/llama-cpp`]: {
       ...own,
-      command: [process.execPath, mainProgram, 'serve'],
-      env: { ...own.env, ...hugePages },
+      command: [...command, 'serve'],
+      env: { ...own.env, ...engineMemorySettings },
     },
     [`${registry}/sluice/vllm`]: vllm === undefined ? { unavailable: vllmMissing } : vllmEntry(vllm),
     ...added,
   }
 }
-
-/** As bin/sluice has it: weights are written to large pages, which a model is awake sooner with. */
-const hugePages = { GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1' }
 
 /** vLLM with the Python that runs it, wherever they are installed. */
 function vllmEntry(program: string): ImageEntry {

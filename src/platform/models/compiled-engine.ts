@@ -10,10 +10,10 @@ import { fileURLToPath } from 'node:url'
 import { tinyPlainTemplate, writeTinyModel } from '../../engine/models/tiny-model.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
+import { mainProgram } from '../images/own-program.ts'
 import { version } from '../version.ts'
 
 const deadlineMs = 60_000
-const mainProgram = fileURLToPath(new URL('../../../bin/sluice.mjs', import.meta.url))
 const engineProgram = fileURLToPath(new URL('../../../bin/dist/engine.cjs', import.meta.url))
 /** Its input ends with the process that started it, even if that was killed; nobody else tidies up then. */
 const endWithInput = `
