@@ -55,6 +55,7 @@ const foundation = [
   'error-catalog.ts',
   'errors.ts',
   'fake-clock.ts',
+  'garbage.ts',
   'held-series.ts',
   'lifecycle.ts',
   'linked-signal.ts',

@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as Koffi from 'koffi'
 import { errorMessage } from '../../../foundation/errors.ts'
+import { collectGarbage } from '../../../foundation/garbage.ts'
 import type { Logger } from '../../../foundation/log.ts'
 import type { LlamaLanguageModel } from '../llama-language-model.ts'
 
@@ -13,24 +14,17 @@ const restMs = 61_000
  */
 export function giveBackAtRest(languageModel: Pick<LlamaLanguageModel, 'whenIdle'>, log: Logger): void {
   let giveBack: (() => void) | undefined
-  languageModel.whenIdle(restMs, () => {
-    giveBack ??= makeReady(log)
-    giveBack()
-  })
-}
-
-function makeReady(log: Logger): () => void {
-  try {
-    const giveBack = readyToGiveBack()
-    return () => {
+  languageModel.whenIdle(restMs, async () => {
+    try {
       const before = process.memoryUsage.rss()
+      await collectGarbage()
+      giveBack ??= readyToGiveBack()
       giveBack()
       log.debug({ bytes: before - process.memoryUsage.rss() }, 'memory that was freed is given back')
+    } catch (error) {
+      log.debug({ reason: errorMessage(error) }, 'memory that was freed is kept')
     }
-  } catch (error) {
-    log.debug({ reason: errorMessage(error) }, 'memory that was freed is kept')
-    return () => {}
-  }
+  })
 }
 
 /** Made ready to give back all of this process's memory that was freed. */

@@ -1,6 +1,7 @@
 import { SluiceError } from '../../../foundation/errors.ts'
 import type { GgufHeader } from '../../models/gguf-header.ts'
 import type { LlamaAddon, NativeModel } from './llama-addon.ts'
+import { SamplerPool } from './sampler-pool.ts'
 
 /** The number of a token in the model's vocabulary. */
 export type Token = number
@@ -24,6 +25,7 @@ export class LoadedModel {
   readonly addon: LlamaAddon
   readonly native: NativeModel
   readonly header: GgufHeader
+  readonly samplers: SamplerPool
   readonly vocabularySize: number
   readonly trainedLength: number
   readonly bos: Token | undefined
@@ -35,6 +37,7 @@ export class LoadedModel {
     this.addon = addon
     this.native = native
     this.header = header
+    this.samplers = new SamplerPool(addon, native)
     this.vocabularySize = header.count('tokenizer.ggml.tokens') ?? 0
     this.trainedLength = native.getTrainContextSize()
     this.bos = asToken(native.tokenBos())
@@ -113,6 +116,7 @@ export class LoadedModel {
   }
 
   dispose(): Promise<void> {
+    this.samplers.dispose()
     return this.native.dispose()
   }
 }

@@ -1,6 +1,7 @@
 import type { Sampling } from '../language-model.ts'
 import type { NativeGrammarState, NativeSampler, SamplerSettings } from './llama-addon.ts'
 import type { LoadedModel, Token } from './loaded-model.ts'
+import type { SamplerPool } from './sampler-pool.ts'
 
 /** What a draw depends on besides the sampling that a request asks for. */
 export interface DrawHistory {
@@ -12,12 +13,16 @@ export interface DrawHistory {
 /** Draws the tokens of one answer. */
 export class TokenSampler {
   readonly native: NativeSampler
+  readonly #samplers: SamplerPool
+  readonly #seed: number
   readonly #settings: () => SamplerSettings
   readonly #isSteady: boolean
   #isSet = false
 
   constructor(model: LoadedModel, sampling: Sampling, history: DrawHistory, grammar: NativeGrammarState | undefined) {
-    this.native = new model.addon.AddonSampler(model.native)
+    this.#samplers = model.samplers
+    this.native = model.samplers.take()
+    this.#seed = sampling.seed
     const isEnd = (token: Token) => model.isEndToken(token)
     this.#settings = () => ({
       ...samplerSettings(sampling, history, isEnd),
@@ -33,8 +38,9 @@ export class TokenSampler {
     return this.native
   }
 
+  /** Once, when no step uses it any more. */
   dispose(): void {
-    this.native.dispose()
+    this.#samplers.giveBack(this.native, this.#seed)
   }
 }
 
