@@ -115,7 +115,7 @@ export class BridgeNetwork implements PodNetwork {
     const { bridge } = this.#names
     this.#leftovers = await this.#left()
     for (const number of this.#leftovers) this.#pool.hold(number)
-    await tool.tryAll([`link add ${bridge} type bridge`])
+    await tool.ensure([`link add ${bridge} type bridge`])
     await tool.change([
       `link set ${bridge} up`,
       `addr replace ${this.hostIP}/${ranges.pods.bits} dev ${bridge}`,
@@ -135,7 +135,7 @@ export class BridgeNetwork implements PodNetwork {
       `route replace local default dev lo table ${answerTable}`,
     ]
     // They may exist, of a former run or of another cluster.
-    for (const family of families) await this.#options.tool.tryAll(lines, family)
+    for (const family of families) await this.#options.tool.ensure(lines, family)
   }
 
   async #openIpv6({ pods, services }: FamilyRanges): Promise<void> {

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
+import { CutOffError } from './cut-off-error.ts'
 
 /** The machine's packet filter. */
 export interface FilterTool {
@@ -67,8 +68,9 @@ export class NftTool implements FilterTool {
       })
       child.once('close', (code, signal) => {
         cancel()
-        if (code === 0) resolve(said)
-        else reject(new Error(`${program} ended with ${code ?? signal}: ${complaint.trim().replaceAll('\n', '; ')}`))
+        if (code === 0) return resolve(said)
+        const why = `${program} ended with ${code ?? signal}: ${complaint.trim().replaceAll('\n', '; ')}`
+        reject(signal === null ? new Error(why) : new CutOffError(why))
       })
     })
   }

@@ -4,6 +4,7 @@ import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
+import { CutOffError } from './cut-off-error.ts'
 
 export interface ShellResult {
   readonly code: number
@@ -37,7 +38,7 @@ export class HelperShell {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Throws if the shell cannot be started or the script takes too long; a failing script is a result. */
+  /** Throws if the shell cannot be started, or is cut off as it takes too long; a failing script is a result. */
   run(script: string): Promise<ShellResult> {
     return new Promise((resolve, reject) => {
       this.#tasks.push({ script, resolve, reject })
@@ -72,15 +73,17 @@ export class HelperShell {
     // Printed after each script, to find the end of its output.
     const mark = randomUUID()
     return new Promise<ShellResult>((resolve, reject) => {
-      const fail = (why: string) => {
+      const fail = (error: Error) => {
         rest()
         kill(child)
         if (this.#child === child) this.#child = undefined
-        reject(new Error(why))
+        reject(error)
       }
-      const ended = () => fail(`${this.#sh} ended in the midst of its work`)
-      const failed = (error: Error) => fail(`${this.#sh} cannot be run: ${errorMessage(error)}`)
-      const cancel = this.#clock.after(this.#deadlineMs, () => fail(`gave up after ${this.#deadlineMs / 1000} s`))
+      const ended = () => fail(new CutOffError(`${this.#sh} ended in the midst of its work`))
+      const failed = (error: Error) => fail(new Error(`${this.#sh} cannot be run: ${errorMessage(error)}`))
+      const cancel = this.#clock.after(this.#deadlineMs, () =>
+        fail(new CutOffError(`gave up after ${this.#deadlineMs / 1000} s`)),
+      )
       const rest = () => {
         cancel()
         child.off('exit', ended)

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { errorMessage } from '../../foundation/errors.ts'
+import { CutOffError } from './cut-off-error.ts'
 import type { FilterTool } from './filter-tool.ts'
 import { NetworkNames } from './network-names.ts'
 
@@ -18,7 +19,7 @@ export interface MachineIpv6Facts {
   readonly isProven?: boolean | undefined
 }
 
-/** Why Pods cannot have IPv6 on this machine; `undefined` if they can. */
+/** Why Pods cannot have IPv6 on this machine; `undefined` if they can. Throws where that cannot be told. */
 export async function ipv6Missing({ filter, known, isProven }: MachineIpv6Facts): Promise<string | undefined> {
   if (!existsSync(settingsFolder)) return 'the kernel has none'
   if (readSetting(settingsFolder, 'default', 'disable_ipv6') !== '0') return 'it is turned off (disable_ipv6)'
@@ -30,6 +31,7 @@ export async function ipv6Missing({ filter, known, isProven }: MachineIpv6Facts)
     await filter.check(everyKindOfRule)
     return undefined
   } catch (error) {
+    if (error instanceof CutOffError) throw error
     return `the packet filter takes no rules for it: ${errorMessage(error)}`
   }
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../foundation/clock.ts'
 import type { AddressFamily } from '../../resources/address-range.ts'
+import { CutOffError } from './cut-off-error.ts'
 import { HelperShell } from './helper-shell.ts'
 
 export interface NetworkPrograms {
@@ -31,9 +32,16 @@ export class NetworkTool {
 
   /** Makes all changes that work: for things that may already exist, or be gone. */
   async tryAll(lines: readonly string[], family?: AddressFamily): Promise<void> {
+    await this.ensure(lines, family).catch(() => {})
+  }
+
+  /** Makes all changes that work, for what others rely on: throws if it was cut off, so that nobody knows which. */
+  async ensure(lines: readonly string[], family?: AddressFamily): Promise<void> {
     if (lines.length === 0) return
     const option = family === undefined ? '' : ` -${family}`
-    await this.#run('ip', `'${this.#programs.ip}'${option} -force -batch - ${asInput(lines)}`).catch(() => {})
+    await this.#run('ip', `'${this.#programs.ip}'${option} -force -batch - ${asInput(lines)}`).catch((error) => {
+      if (error instanceof CutOffError) throw error
+    })
   }
 
   /** Makes changes inside network namespaces, then sets values under /proc/sys/net there. */

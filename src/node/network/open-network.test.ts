@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { systemClock } from '../../foundation/clock.ts'
+import { type Clock, systemClock } from '../../foundation/clock.ts'
 import { silentLogger } from '../../foundation/log.ts'
 import { findProgram } from '../isolation/detect-isolation.ts'
 import { addressAt, placeIn } from '../../resources/address-range.ts'
@@ -259,6 +259,58 @@ describe.runIf(mayMakeNetworks && hasIpv6 && findProgram('nft') !== undefined)('
     expect(found).toMatchObject({ devices: '0', routers: '1', leadsOn: '0' })
     expect(found.address6).toBeUndefined()
     expect(found.message).toContain(`${own} Pods have no IPv6: ${why}`)
+  })
+})
+
+describe.runIf(mayMakeNetworks)('a machine that is too busy for the programs that make networks', () => {
+  /** A clock on which those deadlines of programs have passed at once that `isPast` names by their number. */
+  const hasty = (isPast: (deadline: number) => boolean) => {
+    let deadlines = 0
+    const after: Clock['after'] = (ms, callback) =>
+      systemClock.after(ms === 15_000 && isPast(++deadlines) ? 0 : ms, callback)
+    return { clock: { ...systemClock, after }, deadlines: () => deadlines }
+  }
+  let folder: string
+  let networks: PodNetwork[]
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sluice-network-'))
+    networks = []
+  })
+  afterEach(async () => {
+    for (const network of networks) await network.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const open = async (clock: Clock) => {
+    const options = { nodeId: randomUUID(), folder, clock, log: silentLogger, spares: 0 }
+    const network = await openNetwork({ ...options, choice: 'detect' })
+    networks.push(network)
+    return network
+  }
+
+  it('has them all the same once they are not cut off any more, whichever of them was', async () => {
+    const calm = hasty(() => false)
+    const expected = await open(calm.clock)
+    expect(expected).toBeInstanceOf(BridgeNetwork)
+    const most = calm.deadlines()
+    expect(most).toBeGreaterThan(3)
+    for (let cut = 1; cut <= most; cut++) {
+      const network = await open(hasty((deadline) => deadline === cut).clock)
+      expect(network, `cut off: ${cut} of ${most}`).toBeInstanceOf(BridgeNetwork)
+      expect(network.facts).toEqual(expected.facts)
+      await network.adopt(new Map())
+      const { namespace } = await placed(network, 'one')
+      const { stdout } = await run('nsenter', [`--net=${namespace}`, 'ip', '-o', 'link', 'show', 'dev', 'eth0'])
+      expect(stdout).toContain('state UP')
+      network.release('one')
+    }
+  })
+
+  it('says so in the end, and Pods share its own network', async () => {
+    const always = hasty(() => true)
+    const network = await open(always.clock)
+    expect(network).toBeInstanceOf(LoopbackNetwork)
+    expect(network.facts.message).toContain('gave up after 15 s')
+    expect(always.deadlines()).toBe(3)
   })
 })
 

@@ -9,6 +9,7 @@ import { addressSeed } from './pod-addresses.ts'
 import { type AddressRange, formatRange, overlap, parseRange } from '../../resources/address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { type ClusterRanges, type FamilyRanges, chooseIpv6Ranges, chooseRanges } from './choose-ranges.ts'
+import { CutOffError } from './cut-off-error.ts'
 import { NftTool } from './filter-tool.ts'
 import { LoopbackNetwork } from './loopback-network.ts'
 import { ipv6Missing } from './machine-ipv6.ts'
@@ -37,6 +38,8 @@ export interface OpenNetworkOptions {
   readonly userNetwork?: UserNetworkFacts | undefined
 }
 
+/** What is found here holds for as long as this program runs, so a machine that is too busy is asked again. */
+const mostAttempts = 3
 const rangesFile = 'network.json'
 const familySchema = z.object({ pods: z.string(), services: z.string() })
 const rangesSchema = familySchema.extend({ ipv6: familySchema.optional() })
@@ -59,15 +62,19 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<BridgeNe
   if (missing.length > 0) return loopback(`these programs are missing: ${missing.map(([name]) => name).join(', ')}`)
   const { ip = '', nsenter = '', sh = '' } = programs
   const tool = new NetworkTool({ ip, nsenter, sh }, options.clock)
-  try {
-    return await openBridge(tool, options)
-  } catch (error) {
-    return loopback(errorMessage(error))
+  for (let attempt = 1; ; attempt++) {
+    const isLast = attempt === mostAttempts
+    try {
+      return await openBridge(tool, options, isLast)
+    } catch (error) {
+      if (!(error instanceof CutOffError) || isLast) return loopback(errorMessage(error))
+      options.log.warn({ err: error }, 'networks for Pods cannot be made yet, which is tried again')
+    }
   }
 }
 
 /** With IPv6 where that can be had; what keeps the machine from it is said, and keeps it from nothing else. */
-async function openBridge(tool: NetworkTool, options: OpenNetworkOptions): Promise<BridgeNetwork> {
+async function openBridge(tool: NetworkTool, options: OpenNetworkOptions, isLast: boolean): Promise<BridgeNetwork> {
   const { nodeId, folder, clock, log, spares } = options
   const user = options.userNetwork && 'keeper' in options.userNetwork ? options.userNetwork : undefined
   const path = join(folder, rangesFile)
@@ -79,13 +86,19 @@ async function openBridge(tool: NetworkTool, options: OpenNetworkOptions): Promi
     writeRanges(path, { ...four, ipv6: ranges.ipv6 ?? known?.ipv6 }, known)
     return BridgeNetwork.open({ nodeId, ranges, tool, clock, log, spares, withoutIpv6, user })
   }
-  const missing = options.ipv6 === false ? 'it was not asked for' : await ipv6Missing(machineFacts(known, options))
+  const reasonOf = (error: unknown) => {
+    if (error instanceof CutOffError && !isLast) throw error
+    return errorMessage(error)
+  }
+  const missing =
+    options.ipv6 === false ? 'it was not asked for' : await ipv6Missing(machineFacts(known, options)).catch(reasonOf)
   if (missing !== undefined) return open(four, missing)
   try {
     return await open({ ...four, ipv6: await ipv6RangesFor(tool, names, nodeId, known?.ipv6) })
   } catch (error) {
+    const reason = reasonOf(error)
     log.warn({ err: error }, 'Pods cannot have IPv6 here')
-    return open(four, errorMessage(error))
+    return open(four, reason)
   }
 }
 
