@@ -13,7 +13,6 @@ try {
 }
 
 const child = spawn(join(root, 'bin/sluice'), ['up', ...process.argv.slice(2)], { stdio: 'inherit' })
-// A terminal sends Ctrl-C to all processes in the foreground. The child has received it too, and we wait for it to end.
-process.on('SIGINT', () => {})
-for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+// It may have come to the child, too, such as a terminal's Ctrl-C: that takes it for one. We wait for it to end.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)))

@@ -6,16 +6,25 @@ import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } fr
 import { tmpdir } from 'node:os'
 import { delimiter, join, relative } from 'node:path'
 import { buildEngineIfNeeded, buildPageIfNeeded, installIfNeeded, pinnedNode, root } from './install.mjs'
+import { endDescendants } from './end-descendants.mjs'
 import { installPythonClients } from './python-clients.mjs'
 
 const bin = join(root, 'node_modules/.bin')
 const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
+/** As long as Sluice takes at most to end its Pods, and some seconds. */
+const endPatienceMs = 20_000
 const totals = { passed: 0, failed: 0, skipped: 0 }
 const failures = []
 const asked = process.argv.slice(2)
 /** Runs the words that follow in a network that has nothing but a loopback of its own. */
 const inOwnNetwork = ['unshare', '--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
 
+/** Once this program is told to end: it does so when what it waits for has ended. */
+let ending
+for (const [signal, code] of Object.entries({ SIGHUP: 129, SIGINT: 130, SIGTERM: 143 })) {
+  // What tests have started runs on without them.
+  process.on(signal, () => void (ending ??= endDescendants(endPatienceMs).then(() => process.exit(code))))
+}
 installIfNeeded()
 buildPageIfNeeded()
 buildEngineIfNeeded()
@@ -57,6 +66,7 @@ async function check(name, program, args) {
   child.stdout.on('data', (chunk) => output.push(chunk))
   child.stderr.on('data', (chunk) => output.push(chunk))
   const [status] = await once(child, 'close')
+  await ending
   totals[status === 0 ? 'passed' : 'failed'] += 1
   if (status !== 0) failures.push(name)
   process.stdout.write(Buffer.concat(output))
@@ -88,9 +98,12 @@ async function suite(project, folder, later) {
   const child = spawn(program, rest, {
     cwd: root,
     env: { ...env, SLUICE_FAILED_HOOKS: hooks },
-    stdio: ['inherit', output ?? 'inherit', output ?? 'inherit'],
+    stdio: ['ignore', output ?? 'inherit', output ?? 'inherit'],
+    // A terminal's Ctrl-C comes to this program alone, which ends what tests have started before them.
+    detached: true,
   })
   const [status] = await once(child, 'exit')
+  await ending
   if (output !== undefined) closeSync(output)
   if (!existsSync(report)) {
     totals.failed += 1

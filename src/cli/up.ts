@@ -9,6 +9,7 @@ import { writeContext } from './connection/context-file.ts'
 import { exposureCertificate, exposureCertificateFlags } from './exposure-certificate.ts'
 import { type ParsedFlags, parseFlags } from './flags.ts'
 import { gatewayFlags, gatewaySettings } from './gateway-flags.ts'
+import { stopSignal } from './roles/stop-signal.ts'
 import { usageRetentionDays, usageRetentionFlag } from './usage/usage-retention.ts'
 
 const flags: readonly Flag[] = [
@@ -94,15 +95,7 @@ export const upCommand: Command = {
     checkDirectory(asked.data)
     const options = { ...asked, userNetwork: inUserNetwork(asked) }
     const [{ startUp }, { renderWelcome }] = await Promise.all([import('../platform/up.ts'), import('./welcome.ts')])
-    const stop = new AbortController()
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-      process.on(signal, () => {
-        // With a second Ctrl-C, the user does not want to wait.
-        if (stop.signal.aborted) process.exit(130)
-        stop.abort()
-      })
-    }
-    const running = await startUp(options, stop.signal, (message) => console.error(`sluice: ${message}`))
+    const running = await startUp(options, stopSignal(), (message) => console.error(`sluice: ${message}`))
     writeContext({ data: running.facts.dataDirectory })
     console.log(renderWelcome(running.facts))
     await running.ended

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { readFileSync, readdirSync } from 'node:fs'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -76,10 +76,12 @@ export class SluiceProcess {
     await this.#exited
   }
 
-  /** Sends SIGTERM and waits for the end, as a service manager does. */
-  async stop(): Promise<void> {
-    process.kill(this.endpoints.pid, 'SIGTERM')
+  /** Tells npm to end, and waits for the end, as a service manager does. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    const { pid } = this.endpoints
+    this.#child.kill(signal)
     await this.#exited
+    if (existsSync(`/proc/${pid}`)) throw new Error(`npm start ended by ${signal}, and what it had started did not`)
   }
 
   /** Kills it and removes what it had in the machine's network, since it will not be started again. */

@@ -1,6 +1,7 @@
 import type { RoleOptions, RunningRole } from '../../platform/kubernetes/role-program.ts'
 import type { Command, Flag } from '../command.ts'
 import { type ParsedFlags, parseFlags } from '../flags.ts'
+import { stopSignal } from './stop-signal.ts'
 
 /** What every role takes. */
 const commonFlags: readonly Flag[] = [
@@ -30,21 +31,14 @@ export function roleCommand(
     flags,
     async run(args) {
       const parsed = parseFlags(flags, args)
-      const stop = new AbortController()
-      for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-        process.on(signal, () => {
-          // A second Ctrl-C is somebody who does not want to wait.
-          if (stop.signal.aborted) process.exit(130)
-          stop.abort()
-        })
-      }
+      const stop = stopSignal()
       const common = {
         kubeconfig: parsed.text('kubeconfig'),
         host: parsed.text('host') ?? '0.0.0.0',
         healthPort: portOf(parsed, 'health-port'),
         watchSilenceMs: millisecondsOf(parsed, 'watch-silence', 150),
       }
-      const running = await start(common, parsed, stop.signal)
+      const running = await start(common, parsed, stop)
       await running.ended
       return 0
     },

@@ -1,0 +1,1 @@
+export function endDescendants(patienceMs: number, ancestor?: number): Promise<void>
