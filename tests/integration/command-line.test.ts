@@ -42,7 +42,7 @@ function begin(words: string, input = ''): { readonly ended: Promise<Ended>; rea
       resolve({ code: error ? Number(error.code ?? 1) : 0, stdout, stderr })
     })
     child.stderr?.on('data', (text: string) => (heard += text))
-    child.stdin?.end(input)
+    child.stdin?.on('error', () => {}).end(input)
   })
   return { ended, heard: () => heard }
 }

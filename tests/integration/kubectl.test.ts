@@ -99,6 +99,7 @@ function kubectl(line: string, input?: unknown, kubeconfig?: string): Promise<Re
     const child = execFile(kubectlPath ?? '', args, { env, timeout: 30_000 }, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr })
     })
+    child.stdin?.on('error', () => {})
     child.stdin?.end(input === undefined ? '' : typeof input === 'string' ? input : JSON.stringify(input))
   })
 }

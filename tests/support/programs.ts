@@ -48,7 +48,8 @@ export async function runProgram(
   timeout = 60_000,
 ): Promise<Finished> {
   const running = run(program, [...args], { timeout, maxBuffer: 16 * 1024 * 1024 })
-  running.child.stdin?.end(input ?? '')
+  // A program may end before it has read.
+  running.child.stdin?.on('error', () => {}).end(input ?? '')
   try {
     return { code: 0, ...(await running) }
   } catch (error) {
