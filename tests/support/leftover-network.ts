@@ -15,7 +15,7 @@ export function removeNetwork(data: string): void {
     ...servicesIn(ranges).map((services) => `route del local ${services} dev lo table local`),
   ]
   spawnSync('ip', ['-force', '-batch', '-'], { input: lines.map((line) => `${line}\n`).join('') })
-  spawnSync('nft', ['delete', 'table', 'inet', names.bridge.replace('-', '_')])
+  spawnSync('nft', ['delete', 'table', 'inet', names.table])
 }
 
 /** What exists of a Sluice in the machine's network: names of namespaces and devices, routes and rules. */
@@ -27,7 +27,7 @@ export function leftInNetwork(data: string): string[] {
   const services = servicesIn(ranges)
   const devices = said('ip', ['-br', 'link']).map((line) => line.split(/[\s@]/)[0] ?? '')
   const routes = ['-4', '-6'].flatMap((family) => said('ip', [family, 'route', 'show', 'table', 'all']))
-  const tables = said('nft', ['list', 'tables']).filter((line) => line.endsWith(names.bridge.replace('-', '_')))
+  const tables = said('nft', ['list', 'tables']).filter((line) => line.endsWith(names.table))
   return [
     ...namespaces().filter(isOurs),
     ...devices.filter(isOurs),

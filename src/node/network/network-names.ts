@@ -4,11 +4,14 @@ const namespaceFolder = '/run/netns'
 /** The names of this node's devices and namespaces. The kernel allows 15 characters for a device. */
 export class NetworkNames {
   readonly bridge: string
+  /** In the packet filter, of the family `inet`. */
+  readonly table: string
   readonly #id: string
 
   constructor(nodeId: string) {
     this.#id = nodeId.replaceAll('-', '').slice(0, 8)
     this.bridge = `sluice-${this.#id}`
+    this.table = `sluice_${this.#id}`
   }
 
   static readonly namespaceFolder = namespaceFolder
@@ -16,6 +19,12 @@ export class NetworkNames {
   /** Whether a device belongs to this node or to another node of this program on the machine. */
   static isOurs(device: string): boolean {
     return /^(?:sluice-[0-9a-f]{8}|s[0-9a-f]{8}-\d{1,5})$/.test(device)
+  }
+
+  /** The bridge of the node that has a table, as `nft list tables` names it; `undefined` for tables of others. */
+  static bridgeOfTable(table: string): string | undefined {
+    const [, id] = /^table inet sluice_([0-9a-f]{8})$/.exec(table) ?? []
+    return id === undefined ? undefined : `sluice-${id}`
   }
 
   /** The machine's end of the veth pair of the Pod with this address number. */

@@ -202,7 +202,7 @@ export class NetworkStage {
   }
 
   get table(): string {
-    return new NetworkNames(this.nodeId).bridge.replace('-', '_')
+    return new NetworkNames(this.nodeId).table
   }
 
   /** The machine's end of the Pod's veth pair. */

@@ -262,6 +262,31 @@ describe.runIf(mayMakeNetworks && hasIpv6 && findProgram('nft') !== undefined)('
   })
 })
 
+describe.runIf(mayMakeNetworks && findProgram('nft') !== undefined)('rules of other networks of this program', () => {
+  const gone = new NetworkNames(randomUUID())
+  const there = new NetworkNames(randomUUID())
+  const foreign = `sluice_${randomUUID().replaceAll('-', '_')}`
+  const tables = [gone.table, there.table, foreign]
+  beforeEach(async () => {
+    await run('ip', ['link', 'add', there.bridge, 'type', 'bridge'])
+    for (const table of tables) await run('nft', ['add', 'table', 'inet', table])
+  })
+  afterEach(async () => {
+    await run('ip', ['link', 'del', there.bridge])
+    for (const table of tables) await run('nft', ['delete', 'table', 'inet', table]).catch(() => {})
+  })
+
+  it('are taken away if their network is gone, since another one may have its addresses', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-network-'))
+    const options = { nodeId: randomUUID(), folder, clock: systemClock, log: silentLogger, spares: 0 }
+    const network = await openNetwork({ ...options, choice: 'namespaces' })
+    const { stdout } = await run('nft', ['list', 'tables'])
+    expect(tables.filter((table) => stdout.includes(`table inet ${table}\n`))).toEqual([there.table, foreign])
+    await network.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+})
+
 describe.runIf(mayMakeNetworks)('a machine that is too busy for the programs that make networks', () => {
   /** A clock on which those deadlines of programs have passed at once that `isPast` names by their number. */
   const hasty = (isPast: (deadline: number) => boolean) => {

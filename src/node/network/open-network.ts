@@ -10,11 +10,12 @@ import { type AddressRange, formatRange, overlap, parseRange } from '../../resou
 import { BridgeNetwork } from './bridge-network.ts'
 import { type ClusterRanges, type FamilyRanges, chooseIpv6Ranges, chooseRanges } from './choose-ranges.ts'
 import { CutOffError } from './cut-off-error.ts'
-import { NftTool } from './filter-tool.ts'
+import { type FilterTool, NftTool } from './filter-tool.ts'
 import { LoopbackNetwork } from './loopback-network.ts'
 import { ipv6Missing } from './machine-ipv6.ts'
 import { NetworkNames } from './network-names.ts'
 import { NetworkTool } from './network-tool.ts'
+import { removeOwnerlessRules } from './ownerless-rules.ts'
 import { objectsOf, textOf } from './spec-text.ts'
 import { type UserNetwork, type UserNetworkFacts, routesOutside } from './user/user-network.ts'
 
@@ -61,21 +62,31 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<BridgeNe
   const missing = Object.entries(programs).filter(([, path]) => path === undefined)
   if (missing.length > 0) return loopback(`these programs are missing: ${missing.map(([name]) => name).join(', ')}`)
   const { ip = '', nsenter = '', sh = '' } = programs
-  const tool = new NetworkTool({ ip, nsenter, sh }, options.clock)
+  const { clock, log } = options
+  const tool = new NetworkTool({ ip, nsenter, sh }, clock)
+  const nft = findProgram('nft')
+  const filter = nft === undefined ? undefined : new NftTool([nft], clock)
   for (let attempt = 1; ; attempt++) {
     const isLast = attempt === mostAttempts
     try {
-      return await openBridge(tool, options, isLast)
+      const network = await openBridge(tool, filter, options, isLast)
+      if (filter) await tidyRules(filter, tool, log)
+      return network
     } catch (error) {
       if (!(error instanceof CutOffError) || isLast) return loopback(errorMessage(error))
-      options.log.warn({ err: error }, 'networks for Pods cannot be made yet, which is tried again')
+      log.warn({ err: error }, 'networks for Pods cannot be made yet, which is tried again')
     }
   }
 }
 
 /** With IPv6 where that can be had; what keeps the machine from it is said, and keeps it from nothing else. */
-async function openBridge(tool: NetworkTool, options: OpenNetworkOptions, isLast: boolean): Promise<BridgeNetwork> {
-  const { nodeId, folder, clock, log, spares } = options
+async function openBridge(
+  tool: NetworkTool,
+  filter: FilterTool | undefined,
+  options: OpenNetworkOptions,
+  isLast: boolean,
+): Promise<BridgeNetwork> {
+  const { nodeId, folder, clock, log, spares, provenIpv6: isProven } = options
   const user = options.userNetwork && 'keeper' in options.userNetwork ? options.userNetwork : undefined
   const path = join(folder, rangesFile)
   const known = readRanges(path)
@@ -91,7 +102,9 @@ async function openBridge(tool: NetworkTool, options: OpenNetworkOptions, isLast
     return errorMessage(error)
   }
   const missing =
-    options.ipv6 === false ? 'it was not asked for' : await ipv6Missing(machineFacts(known, options)).catch(reasonOf)
+    options.ipv6 === false
+      ? 'it was not asked for'
+      : await ipv6Missing({ filter, known: known?.ipv6 !== undefined, isProven }).catch(reasonOf)
   if (missing !== undefined) return open(four, missing)
   try {
     return await open({ ...four, ipv6: await ipv6RangesFor(tool, names, nodeId, known?.ipv6) })
@@ -102,10 +115,14 @@ async function openBridge(tool: NetworkTool, options: OpenNetworkOptions, isLast
   }
 }
 
-function machineFacts(known: ClusterRanges | undefined, { clock, provenIpv6: isProven }: OpenNetworkOptions) {
-  const nft = findProgram('nft')
-  const filter = nft === undefined ? undefined : new NftTool([nft], clock)
-  return { filter, known: known?.ipv6 !== undefined, isProven }
+/** What cannot be tidied is not in the way of most networks. */
+async function tidyRules(filter: FilterTool, tool: NetworkTool, log: Logger): Promise<void> {
+  try {
+    const tables = await removeOwnerlessRules(filter, tool)
+    if (tables.length > 0) log.info({ tables }, 'rules of networks that are gone were taken away')
+  } catch (error) {
+    log.warn({ err: error }, 'rules of networks that are gone cannot be taken away')
+  }
 }
 
 /** Those of former runs, unless somebody else has taken them meanwhile. */

@@ -87,7 +87,7 @@ export class NetworkRules {
     this.#options = options
     const names = new NetworkNames(options.nodeId)
     this.#cables = names.cable(0).slice(0, -1)
-    const table = names.bridge.replace('-', '_')
+    const { table } = names
     const { tool, clock, log } = options
     this.#pass = new ForwardingPass({
       tool,
