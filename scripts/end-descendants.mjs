@@ -1,4 +1,5 @@
-// Ends all that a process has started, and what those have started, also in groups of their own.
+// Ends all that a process has started, and what those have started, also in groups of their own. It runs on whatever
+// Node the machine has, so it can use nothing of src.
 import { readFileSync, readdirSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 

@@ -77,11 +77,11 @@ export class SluiceProcess {
   }
 
   /** Tells npm to end, and waits for the end, as a service manager does. */
-  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  async stop(): Promise<void> {
     const { pid } = this.endpoints
-    this.#child.kill(signal)
+    this.#child.kill('SIGTERM')
     await this.#exited
-    if (existsSync(`/proc/${pid}`)) throw new Error(`npm start ended by ${signal}, and what it had started did not`)
+    if (existsSync(`/proc/${pid}`)) throw new Error('npm start ended, and what it had started did not')
   }
 
   /** Kills it and removes what it had in the machine's network, since it will not be started again. */
